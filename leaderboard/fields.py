@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, make_dataclass
 from datetime import datetime
 from functools import cache
+from math import nan
 from types import GenericAlias, MappingProxyType, NoneType
 from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -49,6 +50,12 @@ class Field:
     """In a command, for a value that is not a choice: a choice, and the field that then holds it."""
     is_carried: bool = False
     """Whether the form alone has it, unseen: what the page knew when it was made."""
+    is_of_api: bool = False
+    """Whether only the API asks for it: forms and commands know it otherwise, such as a file's name."""
+    typed: str = ""
+    """How a form's text holds several values: as `words`, or as `lines`; empty for boxes to tick."""
+    is_percent: bool = False
+    """Whether a form asks for a share in percent."""
     read: Callable[[str], Any] = str
     """Makes a value of the text of a line, a box or rows; raises ValueError with the rule it breaks."""
     is_secret: bool = False
@@ -63,8 +70,8 @@ class Field:
 class Asked:
     """A field of a record, as its surfaces show it.
 
-    kind: line, text, choice, ticks, tick, number, moment, record for fields that belong together, or rows for
-    any number of such, which forms enter as lines of text.
+    kind: line, text, choice, ticks, tick, number, decimal, moment, texts for values that are typed,
+    record for fields that belong together, or rows for any number of such: a form's lines.
     """
 
     name: str
@@ -105,9 +112,9 @@ def _asked(name: str, hint: Any, default: Any) -> Asked:
 
 def _kind(plain: Any, about: Field) -> str:
     bare = next((each for each in get_args(plain) if each is not NoneType), plain)
-    kinds = {bool: "tick", int: "number", datetime: "moment"}
+    kinds = {bool: "tick", int: "number", float: "decimal", datetime: "moment"}
     if get_origin(plain) is tuple:
-        return "rows" if is_dataclass(get_args(plain)[0]) else "ticks"
+        return "rows" if is_dataclass(get_args(plain)[0]) else "texts" if about.typed else "ticks"
     if bare in kinds:
         return kinds[bare]
     if bare is not str:
@@ -128,6 +135,8 @@ def read(record: type[Record], inputs: Mapping[str, Any]) -> Record:
         if each.kind != "record" and each.name not in inputs:
             continue
         value = inputs.get(each.name)
+        if _is_blank(each, value) and not each.is_required and NoneType not in get_args(each.type):
+            continue
         try:
             if each.kind == "record":
                 given[each.name] = read(each.type, value if isinstance(value, Mapping) else inputs)
@@ -162,8 +171,7 @@ def titles(record: type) -> dict[str, str]:
 
 def _read(each: Asked, value: Any, zone: str) -> Any:
     """A value of JSON or the text of a form; raises ValueError with the rule that it breaks, or Invalid."""
-    is_blank = isinstance(value, str) and not value.strip() and each.kind in ("number", "moment")
-    if value is None or is_blank:
+    if value is None or _is_blank(each, value):
         if NoneType not in get_args(each.type):
             raise ValueError(LACKING)
         return None
@@ -171,12 +179,16 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
         return value if isinstance(value, bool) else value in ("on", "yes", "true", "1")
     if each.kind == "number":
         return _number(each.about, value)
+    if each.kind == "decimal":
+        return _decimal(each.about, value)
     if each.kind == "moment":
         return value if isinstance(value, datetime) else zones.read(value, zone, each.name)
     if each.kind == "rows":
         row = get_args(each.type)[0]
         return each.about.read(value) if isinstance(value, str) else tuple(read(row, one) for one in value)
-    if each.kind == "ticks":
+    if each.kind == "texts" and isinstance(value, str):
+        value = value.split() if each.about.typed == "words" else list(filter(str.strip, value.splitlines()))
+    if each.kind in ("ticks", "texts"):
         return _some(each, [value] if isinstance(value, str) else list(value))
     if each.kind == "choice" and value not in each.about.choices:
         raise ValueError(f"must be one of {', '.join(filter(None, each.about.choices))}.")
@@ -187,12 +199,30 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
 
 def _number(about: Field, value: Any) -> int:
     text = str(value).strip()
-    is_whole = not isinstance(value, bool) and text.isascii() and text.isdigit()
+    digits = text.removeprefix("-") if about.least < 0 else text
+    is_whole = not isinstance(value, bool) and digits.isascii() and digits.isdigit()
     is_large = is_whole and (len(text) > 13 or int(text) > about.most)
     if not is_whole or is_large or int(text) < about.least:
         to = "on" if about.most == MOST - 1 and not is_large else f"to {about.most:,}"
         raise ValueError(f"must be a whole number from {about.least} {to}.")
     return int(text)
+
+
+def _is_blank(each: Asked, value: Any) -> bool:
+    return isinstance(value, str) and not value.strip() and each.kind in ("number", "decimal", "moment")
+
+
+def _decimal(about: Field, value: Any) -> float:
+    """A number of JSON or a command, or the text of a form, there maybe in percent."""
+    scale = 100 if about.is_percent and isinstance(value, str) else 1
+    try:
+        number = float(value) / scale
+    except ValueError:
+        number = nan
+    if isinstance(value, bool) or not about.least <= number <= about.most:
+        percent = " percent" if scale > 1 else ""
+        raise ValueError(f"must be a number from {about.least * scale} to {about.most * scale:,}{percent}.")
+    return number
 
 
 def _some(each: Asked, values: list[Any]) -> tuple[Any, ...]:
@@ -209,6 +239,8 @@ def _some(each: Asked, values: list[Any]) -> tuple[Any, ...]:
 def _remedy(each: Asked, rule: str) -> str:
     if rule == LACKING:
         return f"Give {each.about.title.lower()}."
+    if each.kind == "decimal":
+        return "Enter a number."
     if each.kind == "number":
         may_be_empty = NoneType in get_args(each.type)
         return f"Enter digits only{', or leave it empty for no limit' if may_be_empty else ''}."
@@ -233,6 +265,15 @@ def texts(record: Any) -> dict[str, Any]:
         for name, value in by_name.items()
     }
     return {name: "" if value is None else value for name, value in shown.items()}
+
+
+def as_typed(each: Asked, value: Any) -> Any:
+    """A field's value as the box of a form holds it: several values in one text, shares in percent."""
+    if each.kind == "texts" and not isinstance(value, str):
+        return ("\n" if each.about.typed == "lines" else " ").join(map(str, value))
+    if each.kind == "decimal" and each.about.is_percent and not isinstance(value, str):
+        return f"{100 * value:g}"
+    return value
 
 
 def empty(record: type) -> dict[str, Any]:
@@ -267,6 +308,8 @@ def _plain(each: Asked) -> Any:
         return GenericAlias(tuple, (as_sent(get_args(each.type)[0]), ...))
     if each.kind == "moment":
         return str | None
+    if each.kind == "texts" and each.is_required and each.type == tuple[str, ...]:
+        return tuple[Annotated[str, Meta(extra_json_schema={"pattern": FILLED})], ...]
     if each.kind == "ticks" and each.about.choices:
         choice = Meta(extra_json_schema={"enum": list(each.about.choices)})
         return tuple[Annotated[str, choice], ...]
@@ -276,9 +319,9 @@ def _plain(each: Asked) -> Any:
 def _limits(each: Asked) -> dict[str, Any]:
     """JSON Schema of a field's values; `read` enforces it and states the remedy."""
     about = each.about
-    if each.kind == "number":
+    if each.kind in ("number", "decimal"):
         return {"minimum": about.least, "maximum": about.most}
-    if each.kind == "rows":
+    if each.kind == "rows" or (each.kind == "texts" and each.is_required):
         return {"minItems": about.least, "maxItems": about.most}
     if each.kind == "choice":
         return {"enum": list(about.choices)}

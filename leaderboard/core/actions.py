@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -12,10 +13,13 @@ from sqlalchemy.orm import Session
 from leaderboard import fields
 from leaderboard.core import policy
 from leaderboard.core.policy import Scope, Viewer
+from leaderboard.errors import Invalid
 from leaderboard.settings import Settings
 
 Writing = Callable[[], AbstractContextManager[Session]]
 """Opens a transaction that writes."""
+FILE_NAME = "file_name"
+"""The field in which the API says the name of a file."""
 PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
@@ -23,6 +27,30 @@ def by_account(_session: Session, viewer: Viewer, *_: object) -> None:
     """Raise SignInNeeded for visitors; for actions that any signed-in account can do on its own data."""
     if not viewer.is_operator:
         policy.require_account(viewer)
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A file that an action is given: where it is, and its name."""
+
+    path: Path
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """The file that an action takes: a form's field, the body of an API operation, a command's argument."""
+
+    field: str
+    missing: str
+    """What to say where a form has none."""
+    body: str = "UPLOAD"
+    """Name of its limit of size, of `leaderboard.web.rules.Body`."""
+    prepare: Callable[..., Any]
+    """`prepare(file, allowed, record, settings)`: reads it outside any transaction.
+
+    allowed: what `may` returned. The result is the last argument of `act` before the record.
+    """
 
 
 class Outcome(NamedTuple):
@@ -58,6 +86,7 @@ class Action:
     """Success message, or a function that makes it from the record and the result of `act`."""
     record: type | None = None
     """Record class of the request, with declared fields."""
+    file: File | None = None
     scopes: tuple[Scope, ...] = (Scope.ORGANISE,)
     """Token scopes; one of them is required."""
     status: int = 200
@@ -90,6 +119,7 @@ class Action:
         given: Mapping[str, Any],
         values: Mapping[str, Any] | None = None,
         settings: Settings | None = None,
+        file: Received | None = None,
     ) -> Outcome:
         """Act on what the placeholders name, with the record's fields as texts or values.
 
@@ -98,11 +128,16 @@ class Action:
         names = [given[name] for name in self.placeholders]
         extra = self.site(settings) if self.site and settings else {}
         with writing() as session:
-            self.may(session, viewer, *names[:1])
+            allowed = self.may(session, viewer, *names[:1])
             asked: list[Any] = [] if self.record is None else [fields.read(self.record, values or {})]
-            if self.count is None:
+            if self.count is None and self.file is None:
                 return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))
-            self.count(session, viewer, *names, *asked)
+            if self.count is not None:
+                self.count(session, viewer, *names, *asked)
+        if self.file is not None:
+            if file is None:
+                raise Invalid(self.file.missing)
+            names.append(self.file.prepare(file, allowed, *asked, settings))
         with writing() as session:
             return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))
 

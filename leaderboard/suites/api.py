@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from leaderboard import fields
+from leaderboard.core.actions import Received
 from leaderboard.scoring.ops import run_facts as facts
 from leaderboard.suites import page as suites_pages
 from leaderboard.suites.ops import changes, seen, sending
@@ -20,7 +21,7 @@ from leaderboard.trec.suites import GROUPS
 from leaderboard.web.api import actions, repeats
 from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import BODY_OF_FILE, SUBMIT, WRITE, Reply, operation
-from leaderboard.web.rules import SIGNED_IN, Received, Rule
+from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import finish_reading, reading, token, viewer, writing
 
 

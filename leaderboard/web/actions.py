@@ -12,7 +12,7 @@ from leaderboard.core.actions import Action
 from leaderboard.errors import Conflict, Invalid, LeaderboardError, OverQuota
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.marks import record_sent
-from leaderboard.web.rules import SIGNED_IN, Access, rule
+from leaderboard.web.rules import SIGNED_IN, Access, Body, received, rule
 from leaderboard.web.security import local_path
 from leaderboard.web.session import settings, viewer, wake, writing
 
@@ -44,7 +44,8 @@ def add_to(
     for action in actions:
         if action.form:
             name = action.name
-            view = rule(who)(_view(action, again, then.get(name), before.get(name), refusals))
+            body = Body[action.file.body] if action.file else Body.SMALL
+            view = rule(who, body)(_view(action, again, then.get(name), before.get(name), refusals))
             blueprint.add_url_rule(action.form, action.name, view, methods=["POST"])
 
 
@@ -64,7 +65,8 @@ def _view(
             # Other values in the address are fields like those of the form.
             others = {name: value for name, value in placeholders.items() if name not in action.placeholders}
             values = sent(action.record) | others if action.record else None
-            outcome = action.do(writing, asker, placeholders | named, values, settings())
+            file = received(action.file.field) if action.file else None
+            outcome = action.do(writing, asker, placeholders | named, values, settings(), file)
         except refusals as error:
             if again is None or wants_json():
                 raise

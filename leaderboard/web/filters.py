@@ -23,7 +23,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 from sqlalchemy.orm import Session
 
-from leaderboard import __version__
+from leaderboard import __version__, fields
 from leaderboard.core import prose
 from leaderboard.db.engine import now
 from leaderboard.errors import Invalid, NotFound, Problem
@@ -216,6 +216,7 @@ CellMacro = Callable[[Any, Column[Any]], str]
 def register(app: Flask) -> None:
     """Give the application's templates their filters."""
     app.jinja_env.filters.update(
+        typed_as=fields.as_typed,
         utc=utc,
         date=date,
         score=score,

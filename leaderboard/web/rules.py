@@ -24,6 +24,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import RequestRedirect
 
 from leaderboard.core import throttles
+from leaderboard.core.actions import Received
 from leaderboard.core.picture_kinds import LARGEST_BYTES
 from leaderboard.core.policy import require_operator, require_second_factor
 from leaderboard.core.throttles import network
@@ -38,16 +39,8 @@ LARGEST_NUMBER_DIGITS = 18
 KEY_CHARACTERS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
-    """A file that was sent: its path until the request ends, and its original name."""
-
-    path: Path
-    name: str
-
-
 def received(field: str) -> Received | None:
-    """The file of a form field, the first of several, None if none was chosen."""
+    """The file of a form field, the first of several, None if none was chosen; gone with the request."""
     first = next(iter(received_all(field)), None)
     return first and Received(first.path, base_name(first.name))
 

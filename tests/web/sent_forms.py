@@ -126,7 +126,9 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
         ("", {"team": 1, "name": "new", "part-blind": run, "part-sealed": run}) for run in range(1, 8)
     ],
     "suite_sending.fill_in": [("", {"part-blind": run, "part-open": run}) for run in range(1, 8)],
-    "side_by_side.ask": [("", {"run": "1", "other": str(other), "assessor": "1"}) for other in (2, 4, 7)],
+    "side_by_side.ask_people": [
+        ("", {"run": "1", "others": str(other), "assessors": "1"}) for other in (2, 4, 7)
+    ],
     "naming.give_pseudonyms": [("", {"until": "close", "is_sure": ""})],
     "groups.declare_group": [("", {"name": "students", "teams": "1"})],
     "pools.create": [("", {"method": "depth", "depth": "5", "run": str(run)}) for run in (1, 4, 7)],

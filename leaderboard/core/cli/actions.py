@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from leaderboard import fields
-from leaderboard.core.actions import Action
-from leaderboard.core.cli.site import data_option, opened
+from leaderboard.core.actions import Action, Received
+from leaderboard.core.cli.site import FILE, data_option, opened
 from leaderboard.core.policy import OPERATOR
 from leaderboard.fields import Asked
 
@@ -25,7 +25,7 @@ def command(
     done to; asks: what has to be confirmed first unless `--yes` says so, of these names.
     """
 
-    def run(data: Path | None, yes: bool = False, **given: Any) -> None:
+    def run(data: Path | None, yes: bool = False, file: Path | None = None, **given: Any) -> None:
         options = {
             key.removeprefix(FIELD): value
             for key, value in given.items()
@@ -38,7 +38,8 @@ def command(
             with database.read() as session:
                 current = fields.values(action.now(session, OPERATOR, *at.values())) if action.now else {}
             asked = current | _chosen(action.record, options) if action.record else None
-            outcome = action.do(database.write, OPERATOR, at, asked, settings)
+            sent = Received(file, file.name) if file else None
+            outcome = action.do(database.write, OPERATOR, at, asked, settings, sent)
             usual = f"{at['slug']}: {outcome.done}." if "slug" in at else f"{outcome.done}."
             if say is not None or outcome.done:
                 click.echo(usual if say is None else say(outcome, **at))
@@ -52,6 +53,8 @@ def command(
         decorated = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")(decorated)
     for each in reversed(_flat(action.record) if action.record else []):
         decorated = _parameter(each, has_more=action.now is not None)(decorated)
+    if action.file is not None:
+        decorated = click.argument("file", type=FILE)(decorated)
     for name in reversed(action.placeholders):
         is_number = f"<id:{name}>" in (action.path or action.form)
         decorated = click.argument(name, type=int if is_number else str)(decorated)
@@ -63,7 +66,8 @@ def command(
 def _flat(record: type) -> list[Asked]:
     flat: list[Asked] = []
     for each in fields.of(record):
-        flat += _flat(each.type) if each.kind == "record" else [] if each.about.is_carried else [each]
+        hidden = each.about.is_carried or each.about.is_of_api
+        flat += _flat(each.type) if each.kind == "record" else [] if hidden else [each]
     return flat
 
 
@@ -78,9 +82,10 @@ def _parameter(each: Asked, *, has_more: bool) -> Any:
     choices = click.Choice([choice for choice in about.choices if choice]) if about.choices else None
     if each.kind == "tick":
         return click.option(option, name, is_flag=True, default=None, help=help)
-    if each.kind == "ticks":
+    if each.kind in ("ticks", "texts"):
         return click.option(option, name, type=choices, multiple=True, help=help)
-    kind = click.INT if each.kind == "number" else None if about.otherwise else choices
+    types = {"number": click.INT, "decimal": click.FLOAT}
+    kind = types.get(each.kind, None if about.otherwise else choices)
     return click.option(option, name, type=kind, help=help, required=each.is_required and not has_more)
 
 

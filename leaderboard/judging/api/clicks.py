@@ -1,27 +1,15 @@
 """Operations on the query logs of a task: import, delete, publish as a revision."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from leaderboard.judging.ops import clicks
-from leaderboard.judging.ops.clicks import LARGEST_ID
-from leaderboard.trec.read.bundles import base_name
-from leaderboard.trec.read.lines import Limits
+from leaderboard.judging.ops.clicks import LARGEST_ID, ImportedLog
 from leaderboard.web.api import actions, limits
 from leaderboard.web.api.answers import RevisionMade
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import ORGANISE, operation
-from leaderboard.web.rules import SIGNED_IN, Body, Rule
-from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogQuery:
-    """keep_users: whether to store users as keyed digests, so that they can be counted."""
-
-    keep_users: bool = True
-    file_name: str = ""
+from leaderboard.web.session import reading, viewer, wake, writing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,34 +40,6 @@ class ClickChoice:
 
 
 @operation(
-    "POST",
-    "/tasks/<slug>/clicks",
-    LogAnswer,
-    query=LogQuery,
-    rule=Rule(SIGNED_IN, Body.UPLOAD),
-    scopes=ORGANISE,
-    status=201,
-)
-def import_log(slug: str, query: LogQuery, file: Path) -> LogAnswer:
-    """Import a query log
-
-    The body is the log file.
-    """
-    asker = viewer()
-    finish_reading()
-    with writing() as session:
-        rules = clicks.rules_for(session, asker, slug)
-    limits = Limits(plain_bytes=settings().plain_bytes)
-    name = base_name(query.file_name)
-    prepared = clicks.prepare_import(file, name, rules, keep_users=query.keep_users, limits=limits)
-    with writing() as session:
-        log = clicks.add_import(session, asker, slug, prepared)
-    return LogAnswer(
-        log=log.number, sessions=log.sessions, topics=log.topics, rows=log.rows, unknown_rows=log.unknown_rows
-    )
-
-
-@operation(
     "POST", "/tasks/<slug>/clicks/publish", RevisionMade, body=ClickChoice, scopes=ORGANISE, status=201
 )
 def publish_clicks(slug: str, body: ClickChoice) -> RevisionMade:
@@ -94,4 +54,13 @@ def publish_clicks(slug: str, body: ClickChoice) -> RevisionMade:
     return RevisionMade(line=revision.line, number=revision.number)
 
 
-OPERATIONS = (import_log, *actions.operations(clicks.ACTIONS), publish_clicks)
+OPERATIONS = (
+    *actions.operations(clicks.ACTIONS, answers={"import_log": (LogAnswer, lambda log, **_: _answer(log))}),
+    publish_clicks,
+)
+
+
+def _answer(log: ImportedLog) -> LogAnswer:
+    return LogAnswer(
+        log=log.number, sessions=log.sessions, topics=log.topics, rows=log.rows, unknown_rows=log.unknown_rows
+    )

@@ -5,7 +5,6 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from leaderboard.judging.api.assessors import GradeName
 from leaderboard.judging.ops import side_by_side as compared
 from leaderboard.judging.ops.assessors import log
 from leaderboard.judging.ops.assessors.log import SentLabel
@@ -60,6 +59,14 @@ class DeskAnswer:
     task: str
     pools: tuple[OwnPool, ...]
     comparisons: tuple[OwnComparison, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradeName:
+    """A grade and its name."""
+
+    grade: int
+    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

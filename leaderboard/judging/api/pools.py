@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from flask import Response
@@ -10,7 +9,6 @@ from flask import Response
 from leaderboard.core import kinds, policy
 from leaderboard.judging.ops import combined
 from leaderboard.judging.ops.assessors import settle
-from leaderboard.judging.ops.assessors.settle import Choice
 from leaderboard.judging.ops.pools import pools, previews
 from leaderboard.judging.ops.pools.previews import (
     LARGEST_SEED,
@@ -26,15 +24,12 @@ from leaderboard.judging.page.combined import CombinedChoice, combined_page
 from leaderboard.judging.page.pools import pools as pool_pages
 from leaderboard.qrels.api.judgments import ORGANISERS, FormQuery
 from leaderboard.qrels.api.revisions import draft_answer
-from leaderboard.trec.read.bundles import base_name
 from leaderboard.web import responses
 from leaderboard.web.api import actions, limits
 from leaderboard.web.api.answers import DraftAnswer, PoolMade
-from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import ORGANISE, Reply, operation
-from leaderboard.web.rules import SIGNED_IN, Body, Rule
-from leaderboard.web.session import finish_reading, reading, viewer, writing
+from leaderboard.web.session import reading, viewer, writing
 
 Values = Mapping[str, str | int | float]
 
@@ -61,38 +56,6 @@ class PoolPlan:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolFileQuery:
-    """A note on the pool, and the judging time per document."""
-
-    note: str = ""
-    seconds: Annotated[int, limits.within(1, MOST_SECONDS)] = SECONDS
-    file_name: str = "pool"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SamplePlan:
-    """The part of the machine's judgments for people to judge; seconds: judging time per document.
-
-    share: of the documents, from .05 to 1. topics: instead, the number of topics to judge completely.
-    """
-
-    share: float = 0.2
-    topics: int | None = None
-    seed: Annotated[int, limits.within(0, LARGEST_SEED)] = 1
-    seconds: Annotated[int, limits.within(1, MOST_SECONDS)] = SECONDS
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settling(Choice):
-    """The settling rule and revision mode, as on the page that publishes, and the change note."""
-
-    note: Filled
-    other_scale: bool = False
-    """Confirms that labels may be added to judgments with higher grades than assessors could give."""
-
-
 @operation("POST", "/tasks/<slug>/pools", PoolMade, body=PoolPlan, scopes=ORGANISE, status=201)
 def make_pool(slug: str, body: PoolPlan) -> PoolMade:
     """Create a pool
@@ -107,65 +70,17 @@ def make_pool(slug: str, body: PoolPlan) -> PoolMade:
     return PoolMade(pool=number, state="draft")
 
 
-@operation(
-    "POST",
-    "/tasks/<slug>/pools/import",
-    PoolMade,
-    query=PoolFileQuery,
-    rule=Rule(SIGNED_IN, Body.UPLOAD),
-    scopes=ORGANISE,
-    status=201,
-)
-def import_pool(slug: str, query: PoolFileQuery, file: Path) -> PoolMade:
-    """Import a pool from a file
-
-    The body is the file, in NIST's pool format, as CSV or as JSON lines.
-    """
-    asker = viewer()
-    policy.own_task(reading(), asker, slug, policy.coordinates)
-    finish_reading()
-    pool = pools.read_pool_file(file)
-    name = base_name(query.file_name)
-    with writing() as session:
-        number = pools.bring_in(session, asker, slug, pool, name, note=query.note, seconds=query.seconds)
-    return PoolMade(pool=number, state="draft")
-
-
-@operation("POST", "/tasks/<slug>/samples", PoolMade, body=SamplePlan, scopes=ORGANISE, status=201)
-def draw_sample(slug: str, body: SamplePlan) -> PoolMade:
-    """Draw a sample of the machine's judgments for people to judge
-
-    Creates a draft pool. A larger sample with the same seed contains the smaller one.
-    """
-    with writing() as session:
-        number = combined.draw(session, viewer(), slug, **asdict(body))
-    return PoolMade(pool=number, state="draft")
-
-
-@operation(
-    "POST", "/tasks/<slug>/pools/<id:number>/settle", DraftAnswer, body=Settling, scopes=ORGANISE, status=201
-)
-def settle_pool(slug: str, number: int, body: Settling) -> DraftAnswer:
-    """Create a draft revision from a pool's labels
-
-    Review its changes, then publish or discard it.
-    """
-    given = asdict(body)
-    note, other_scale = given.pop("note"), given.pop("other_scale")
-    with writing() as session:
-        token = settle.keep(session, viewer(), slug, number, Choice(**given), note, other_scale)
-    return draft_answer(slug, token)
-
-
 OPERATIONS = (
     make_pool,
-    import_pool,
-    draw_sample,
     *actions.operations(
-        (*combined.ACTIONS, *pools.ACTIONS),
-        answers={"change_pool": (PoolMade, lambda state, slug, number: PoolMade(pool=number, state=state))},
+        (pools.IMPORT, combined.DRAW, *combined.ACTIONS, *pools.ACTIONS, settle.SETTLE),
+        answers={
+            "import_pool": (PoolMade, lambda made, **_: PoolMade(pool=made[0], state="draft")),
+            "draw_sample": (PoolMade, lambda number, **_: PoolMade(pool=number, state="draft")),
+            "change_pool": (PoolMade, lambda state, slug, number: PoolMade(pool=number, state=state)),
+            "settle_pool": (DraftAnswer, lambda token, slug, number: draft_answer(slug, token)),
+        },
     ),
-    settle_pool,
 )
 
 

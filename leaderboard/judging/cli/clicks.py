@@ -4,12 +4,13 @@ from pathlib import Path
 
 import click
 
-from leaderboard.core.cli.site import FILE, data_option, opened
+from leaderboard.core.actions import Outcome
+from leaderboard.core.cli import actions
+from leaderboard.core.cli.site import data_option, opened
 from leaderboard.core.policy import OPERATOR
 from leaderboard.judging.ops import clicks as clicks_services
 from leaderboard.judging.page import clicks as pages
 from leaderboard.pooling.clicks import READINGS
-from leaderboard.trec.read.lines import Limits
 
 
 @click.group()
@@ -17,33 +18,18 @@ def clicks() -> None:
     """Query logs of a task, and the preferences inferred from clicks."""
 
 
-@clicks.command("import")
-@click.argument("slug")
-@click.argument("file", type=FILE)
-@click.option("--no-user", is_flag=True, help="Discard user ids instead of storing keyed hashes.")
-@data_option
-def add(slug: str, file: Path, no_user: bool, data: Path | None) -> None:
-    """Import a query log: CSV or JSON lines with user, query or topic, document, rank, clicked, time.
-
-    A query matches a topic of the task if it equals the topic's id or exact title; user and time are
-    optional. Users are replaced by keyed hashes while the file is read, or discarded.
-    """
-    with opened(data) as (database, settings):
-        with database.write() as session:
-            rules = clicks_services.rules_for(session, OPERATOR, slug)
-        limits = Limits(plain_bytes=settings.plain_bytes)
-        prepared = clicks_services.prepare_import(
-            file, file.name, rules, keep_users=not no_user, limits=limits
-        )
-        with database.write() as session:
-            done = clicks_services.add_import(session, OPERATOR, slug, prepared)
-    click.echo(f"Log {done.number} of {slug}: {done.sessions} sessions on {done.topics} topics.")
+def _imported(outcome: Outcome, slug: str) -> str:
+    done = outcome.result
     if done.ignored:
         click.echo(f"warning: unknown columns: {', '.join(done.ignored)}", err=True)
     if done.unknown_rows:
         click.echo(f"warning: {done.unknown_rows} of {done.rows} rows match no topic of the task:", err=True)
         for text, rows in done.unknown.items():
             click.echo(f"  {rows}\t{text}", err=True)
+    return f"Log {done.number} of {slug}: {done.sessions} sessions on {done.topics} topics."
+
+
+clicks.add_command(actions.command(clicks_services.ACTIONS[0], say=_imported))
 
 
 @clicks.command("list")

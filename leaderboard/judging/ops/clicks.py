@@ -12,11 +12,12 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, undefer
 
 from leaderboard.core import audit, policy
-from leaderboard.core.actions import Action
+from leaderboard.core.actions import Action, File
 from leaderboard.core.policy import Viewer
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import ClickLog, Task, Topic
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.pooling.clicks import READINGS, Counts, Reading, count_preferences
 from leaderboard.qrels import ops as revisions
 from leaderboard.qrels.ops import Revision
@@ -180,7 +181,46 @@ def remove_import(session: Session, viewer: Viewer, slug: str, number: int) -> N
     audit.record(session, viewer, "clicks.remove", f"task:{task.id}", number=number)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogQuery:
+    """How a query log is stored."""
+
+    keep_users: Annotated[
+        bool,
+        Field(
+            title="Store user ids as keyed hashes",
+            help="So that users can be counted; without, they are discarded.",
+            option="keep-users/--no-user",
+        ),
+    ] = True
+    file_name: Annotated[str, Field(title="File name", is_of_api=True)] = ""
+
+
 ACTIONS = (
+    Action(
+        name="import_log",
+        summary="Import a query log",
+        more="The body is the log file.",
+        path="/tasks/<slug>/clicks",
+        form="/tasks/<slug>/clicks",
+        page="clicks.show",
+        may=rules_for,
+        record=LogQuery,
+        file=File(
+            field="log",
+            missing="Choose a query log.",
+            prepare=lambda file, rules, log, settings: prepare_import(
+                file.path,
+                file.name,
+                rules,
+                keep_users=log.keep_users,
+                limits=Limits(plain_bytes=settings.plain_bytes),
+            ),
+        ),
+        act=lambda session, viewer, slug, prepared, _: add_import(session, viewer, slug, prepared),
+        status=201,
+        command="import",
+    ),
     Action(
         name="delete_log",
         summary="Delete a query log",

@@ -15,6 +15,7 @@ from numpy import typing as npt
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from leaderboard import fields
 from leaderboard.core import audit, policy
 from leaderboard.core.actions import Action
 from leaderboard.core.policy import OPERATOR, Viewer
@@ -27,7 +28,14 @@ from leaderboard.judging.ops.assessors.log import JudgedPool
 from leaderboard.judging.ops.assessors.settle import Choice
 from leaderboard.judging.ops.judging import Place
 from leaderboard.judging.ops.pools import pools, previews
-from leaderboard.judging.ops.pools.previews import SECONDS, Plan, PoolDocument, PooledRun
+from leaderboard.judging.ops.pools.previews import (
+    LARGEST_SEED,
+    MOST_SECONDS,
+    SECONDS,
+    Plan,
+    PoolDocument,
+    PooledRun,
+)
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import UNJUDGED, Judged
 from leaderboard.memory import keep, keep_by
@@ -334,6 +342,48 @@ class SampleShown:
     shown: Annotated[bool, Field(title="Shown to everyone")]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplePlan:
+    """The part of the machine's judgments for people to judge."""
+
+    share: Annotated[
+        float,
+        Field(
+            title="Share of the machine’s judgments",
+            help="Documents of every topic, more likely near the top of the runs: most precise for the "
+            "effort. From 5 to 100 percent. nDCG and AP need 20 sampled documents per topic.",
+            least=0,
+            most=1,
+            is_percent=True,
+        ),
+    ] = 0.2
+    topics: Annotated[
+        int | None,
+        Field(
+            title="Topics to judge completely",
+            help="Instead of a share: all documents of this number of topics. From 10; measures like RR "
+            "need 25.",
+        ),
+    ] = None
+    seed: Annotated[int, Field(title="Random seed", least=0, most=LARGEST_SEED)] = 1
+    seconds: Annotated[int, Field(title="Seconds per document", help="Judging time.", most=MOST_SECONDS)] = (
+        SECONDS
+    )
+    note: Annotated[str, Field(title="Note", help="Purpose of the sample.", longest=pools.NOTE_CHARACTERS)] = ""
+
+
+DRAW = Action(
+    name="draw_sample",
+    summary="Draw a sample of the machine's judgments for people to judge",
+    more="Creates a draft pool. A larger sample with the same seed contains the smaller one.",
+    path="/tasks/<slug>/samples",
+    form="/tasks/<slug>/combined",
+    page="combined.show",
+    may=pools.coordinated,
+    record=SamplePlan,
+    act=lambda session, viewer, slug, plan: draw(session, viewer, slug, **fields.values(plan)),
+    status=201,
+)
 ACTIONS = (
     Action(
         name="show_sample",

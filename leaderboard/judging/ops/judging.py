@@ -21,7 +21,9 @@ from leaderboard.core.policy import Viewer
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import AnswerLabel, Assessment, Assessor, SideBySide, Task, Topic, WrittenNugget
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.judging.ops.pools import pools
+from leaderboard.settings import Settings
 from leaderboard.stats.assessors import RuleKey, Settled, settle
 from leaderboard.tables import record
 from leaderboard.tables.record import Place as RecordPlace
@@ -29,6 +31,7 @@ from leaderboard.tables.record import Shown
 
 HUMAN, MACHINE = "human", "machine"
 ASSESSOR, ADJUDICATOR = "assessor", "adjudicator"
+ROLES = {ASSESSOR: "judge", ADJUDICATOR: "judge and adjudicate disagreements"}
 MOST_AT_ONCE = 500
 LINK_DAYS = 180
 DEAD_LINK = "This link is invalid or has expired. Ask the organisers for a new one."
@@ -43,11 +46,37 @@ class PersonalLink:
     token: Annotated[str, Shown(key="link", shown=RecordPlace.PAGE)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """Names of people."""
+
+    names: Annotated[
+        tuple[str, ...],
+        Field(
+            title="Names, one per line",
+            help="Assessors belong to the task, so its other pages can use them too.",
+            typed="lines",
+            rows=4,
+            most=MOST_AT_ONCE,
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAssessors(Names):
+    """Names of people; role: assessor or adjudicator."""
+
+    role: Annotated[
+        str, Field(title="Role", help="An adjudicator decides disagreements too.", choices=ROLES)
+    ] = ASSESSOR
+
+
 def add_link(
     session: Session,
     viewer: Viewer,
     slug: str,
     new_names: Sequence[str],
+    *,
     role: str = ASSESSOR,
     days: int = LINK_DAYS,
 ) -> tuple[PersonalLink, ...]:
@@ -56,8 +85,6 @@ def add_link(
     Raises Invalid for an invalid name, Conflict for a name in use.
     """
     task = policy.own_task(session, viewer, slug, policy.coordinates)
-    if role not in (ASSESSOR, ADJUDICATOR):
-        raise Invalid(f"An assessor's role must be {ASSESSOR} or {ADJUDICATOR}, not {role!r}.")
     tidy = [names.displayed(name, "an assessor") for name in new_names if name.strip()]
     if not tidy or len(tidy) > MOST_AT_ONCE:
         problem = Problem(f"takes 1 to {MOST_AT_ONCE} names.", "Write one name per line.", field="names")
@@ -111,6 +138,35 @@ def revoke_link(session: Session, viewer: Viewer, slug: str, assessor_id: int) -
         audit.record(session, viewer, "assessor.revoke", f"assessor:{assessor.id}")
 
 
+def _link_days(settings: Settings) -> dict[str, int]:
+    return {"days": settings.assessor_link_days}
+
+
+def _add_to_pool(
+    session: Session, viewer: Viewer, slug: str, number: int, new: NewAssessors, days: int
+) -> tuple[PersonalLink, ...]:
+    pools.own_pool(session, viewer, slug, number)
+    return add_link(session, viewer, slug, new.names, role=new.role, days=days)
+
+
+def adding(name: str, **declared: Any) -> Action:
+    """The action that adds assessors on a page that is not of a pool."""
+
+    def act(session: Session, viewer: Viewer, slug: str, new: Names, days: int) -> tuple[PersonalLink, ...]:
+        return add_link(session, viewer, slug, new.names, days=days)
+
+    return Action(
+        name=name,
+        summary="Add assessors for comparisons",
+        more="Each gets a personal link, which is returned only once.",
+        act=act,
+        record=Names,
+        site=_link_days,
+        status=201,
+        **declared,
+    )
+
+
 def _of_pool(change: Callable[..., Any], **declared: Any) -> Action:
     """An action on an assessor from the page of a pool, which must exist."""
 
@@ -121,8 +177,22 @@ def _of_pool(change: Callable[..., Any], **declared: Any) -> Action:
     return Action(page="assessors.show", may=pools.coordinated, act=act, **declared)
 
 
-_ASSESSOR = "/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>"
+_ASSESSORS = "/tasks/<slug>/pools/<id:number>/assessors"
+_ASSESSOR = f"{_ASSESSORS}/<id:assessor_id>"
 ACTIONS = (
+    Action(
+        name="add_assessors",
+        summary="Add assessors",
+        more="Each gets a personal link, which is returned only once: send it to them.",
+        path=_ASSESSORS,
+        form=_ASSESSORS,
+        page="assessors.show",
+        may=pools.coordinated,
+        act=_add_to_pool,
+        record=NewAssessors,
+        site=_link_days,
+        status=201,
+    ),
     _of_pool(
         renew_link,
         name="renew_link",
@@ -130,7 +200,7 @@ ACTIONS = (
         more="The old link stops working.",
         path=f"{_ASSESSOR}/link",
         form=f"{_ASSESSOR}/link",
-        site=lambda settings: {"days": settings.assessor_link_days},
+        site=_link_days,
         status=201,
     ),
     _of_pool(
@@ -139,7 +209,7 @@ ACTIONS = (
         summary="Extend an assessor's link",
         path=f"{_ASSESSOR}/prolong",
         form=f"{_ASSESSOR}/prolong",
-        site=lambda settings: {"days": settings.assessor_link_days},
+        site=_link_days,
         done="prolonged",
     ),
     _of_pool(

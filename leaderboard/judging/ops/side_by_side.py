@@ -3,16 +3,18 @@
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.core import audit, kinds, policy
+from leaderboard.core.actions import Action
 from leaderboard.core.policy import Viewer
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Assessor, Run, SideBySide, SideBySidePair, Task, Topic
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.judging.ops import judging
 from leaderboard.stats.assessors import LEAST, SIDE_BY_SIDE_MOST
 
@@ -28,18 +30,30 @@ Place = tuple[int, str, Pair]
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRequest:
-    """An organiser's request: a run, the runs to compare it with, topics and assessors.
+    """An organiser's request: a run, the runs to compare it with, topics and assessors."""
 
-    topics: empty for all. sample: number of topics to draw at random; None for all. each: number of
-    assessors per topic; None for all.
-    """
+    run: Annotated[int, Field(title="Run", help="The id of a run.")]
+    others: Annotated[tuple[int, ...], Field(title="Compared with each of", help="Ids of runs.")]
+    assessors: Annotated[tuple[int, ...], Field(title="Assessors", help="Their ids.")]
+    topics: Annotated[
+        tuple[str, ...], Field(title="Topic ids", help="Leave empty for all topics.", typed="words", rows=2)
+    ] = ()
+    sample: Annotated[
+        int | None,
+        Field(
+            title="Random sample of topics",
+            help="Number of topics to draw, the same for all pairs of runs; leave empty for all.",
+        ),
+    ] = None
+    each: Annotated[int | None, Field(title="Assessors per topic", help="Leave empty for all.")] = None
 
-    run: int
-    others: tuple[int, ...]
-    assessors: tuple[int, ...]
-    topics: tuple[str, ...] = ()
-    sample: int | None = None
-    each: int | None = None
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoRuns:
+    """Two runs."""
+
+    first: Annotated[int, Field(title="First run")]
+    second: Annotated[int, Field(title="Second run")]
 
 
 class Answer(NamedTuple):
@@ -399,3 +413,33 @@ def _check_questions(item: str, sent: SentAnswer) -> None:
         problems.append(Problem("does not belong to this page.", "Reload the page.", field="key"))
     if problems:
         raise Invalid("The answer is not complete.", problems)
+
+
+_PAIRS = "/tasks/<slug>/side-by-side"
+_ON_PAGE: dict[str, Any] = {"page": "side_by_side.show"}
+ACTIONS = (
+    Action(
+        name="ask_people",
+        summary="Request comparisons of a run with others",
+        path=_PAIRS,
+        form=_PAIRS,
+        record=ComparisonRequest,
+        act=ask_pair,
+        done=lambda _, count: f"{count} comparisons requested",
+        status=201,
+        **_ON_PAGE,
+    ),
+    judging.adding(
+        "add_comparing_assessors", path=f"{_PAIRS}/assessors", form=f"{_PAIRS}/assessors", **_ON_PAGE
+    ),
+    Action(
+        name="end_comparison",
+        summary="Stop requesting answers for two runs",
+        path=f"{_PAIRS}/end",
+        form=f"{_PAIRS}/end",
+        record=TwoRuns,
+        act=lambda session, viewer, slug, runs: end(session, viewer, slug, runs.first, runs.second),
+        done="ended",
+        **_ON_PAGE,
+    ),
+)

@@ -3,17 +3,16 @@
 from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.errors import Invalid, LeaderboardError
+from leaderboard.errors import LeaderboardError
 from leaderboard.judging.ops import clicks as clicks_services
-from leaderboard.judging.ops.clicks import Choice
+from leaderboard.judging.ops.clicks import Choice, LogQuery
 from leaderboard.judging.page import clicks
 from leaderboard.pooling.clicks import READINGS
-from leaderboard.trec.read.lines import Limits
 from leaderboard.web import actions, responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.errors import status_of, wants_json
-from leaderboard.web.rules import SIGNED_IN, Body, received, rule
-from leaderboard.web.session import reading, settings, viewer, wake, writing
+from leaderboard.web.rules import SIGNED_IN, rule
+from leaderboard.web.session import reading, viewer, wake, writing
 
 blueprint = Blueprint("clicks", __name__)
 
@@ -44,31 +43,6 @@ def show_file(slug: str) -> ResponseReturnValue:
     response = Response(clicks_services.as_file(from_clicks), mimetype="text/plain")
     response.headers["Content-Disposition"] = f'attachment; filename="{slug}-preferences.txt"'
     return response
-
-
-@blueprint.post("/tasks/<slug>/clicks")
-@rule(SIGNED_IN, Body.UPLOAD)
-def add(slug: str) -> ResponseReturnValue:
-    """Import a log."""
-    asker = viewer()
-    with writing() as session:
-        rules = clicks_services.rules_for(session, asker, slug)
-    try:
-        file = received("log")
-        if file is None:
-            raise Invalid("Choose a query log.")
-        limits = Limits(plain_bytes=settings().plain_bytes)
-        keep_users = "no_user" not in request.form
-        prepared = clicks_services.prepare_import(
-            file.path, file.name, rules, keep_users=keep_users, limits=limits
-        )
-        with writing() as session:
-            clicks_services.add_import(session, asker, slug, prepared)
-    except LeaderboardError as error:
-        if wants_json():
-            raise
-        return _page(slug, Choice(), error), status_of(error)
-    return redirect(url_for("clicks.show", slug=slug), 303)
 
 
 @blueprint.post("/tasks/<slug>/clicks/publish")
@@ -107,8 +81,9 @@ def _page(slug: str, choice: Choice, error: LeaderboardError | None = None) -> s
         args=kept(STATE, lists=["log"]),
         rows_at_first=ROWS_AT_FIRST,
         error=error,
+        log=actions.form(LogQuery, error),
         sent=request.form,
     )
 
 
-actions.add_to(blueprint, clicks_services.ACTIONS)
+actions.add_to(blueprint, clicks_services.ACTIONS, lambda slug, error, **_: _page(slug, Choice(), error))

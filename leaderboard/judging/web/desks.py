@@ -1,6 +1,6 @@
 """Shared by all judging pages: uncached pages for one assessor, and refused forms shown again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -9,11 +9,10 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.db.tables import Assessor, Task
 from leaderboard.errors import Conflict, Invalid, LeaderboardError
-from leaderboard.judging.ops import judging
+from leaderboard.judging.ops.judging import PersonalLink
 from leaderboard.judging.page.judging import links_table
 from leaderboard.web.addresses import whole
 from leaderboard.web.errors import status_of, wants_json
-from leaderboard.web.session import settings, viewer, writing
 
 ID_DIGITS = 18
 View = Callable[..., ResponseReturnValue]
@@ -65,13 +64,10 @@ def ids(field: str) -> tuple[int, ...]:
     return tuple(whole(text, digits=ID_DIGITS) or 0 for text in request.form.getlist(field))
 
 
-def add_assessors(slug: str, endpoint: str, **words: str) -> ResponseReturnValue:
-    """Add the assessors of a form, one name per line, and show their links on the response only.
+def shown_links(links: Sequence[PersonalLink], endpoint: str, slug: str, **words: str) -> str:
+    """The only page that shows new assessors their links.
 
     endpoint: of the page with the form; words: its name, the assessor's action, and the next verb.
     """
-    asker, names = viewer(), request.form.get("names", "").splitlines()
-    with writing() as session:
-        links = judging.add_link(session, asker, slug, names, days=settings().assessor_link_days)
     back, table = url_for(endpoint, slug=slug), links_table(links)
-    return render_template("judging/assessors/links.html", back=back, table=table, **words), 201
+    return render_template("judging/assessors/links.html", back=back, table=table, **words)

@@ -21,6 +21,7 @@ from typing import IO
 from flask import Response, request, url_for
 from werkzeug.exceptions import UnsupportedMediaType
 
+from leaderboard.core.actions import Received
 from leaderboard.errors import Conflict, Invalid, Problem, TooLarge, WrongVersion
 from leaderboard.runs.api.runs import reproduces
 from leaderboard.runs.ops import partial_uploads, prepare
@@ -33,7 +34,7 @@ from leaderboard.web.addresses import whole
 from leaderboard.web.api import values
 from leaderboard.web.api.answers import PartialUploadAnswer, PartialUploadList
 from leaderboard.web.api.operations import LOOK, PIECE, PIECE_OF_FILE, SUBMIT, Header, Reply, operation
-from leaderboard.web.rules import LARGEST_NUMBER_DIGITS, SIGNED_IN, Received, Rule
+from leaderboard.web.rules import LARGEST_NUMBER_DIGITS, SIGNED_IN, Rule
 from leaderboard.web.security import is_storable
 from leaderboard.web.session import finish_reading, meet_condition, reading, settings, viewer, wake, writing
 

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from flask import Response, url_for
 
+from leaderboard.core.actions import Received
 from leaderboard.core.policy import Viewer
 from leaderboard.errors import Busy, Invalid, LeaderboardError, Problem
 from leaderboard.runs.ops import fixing, limits, withdrawals
@@ -41,7 +42,7 @@ from leaderboard.web.api.answers import (
 from leaderboard.web.api.limits import names_of
 from leaderboard.web.api.lists import ListQuery, MeasureQuery, Rows, part
 from leaderboard.web.api.operations import BODY_OF_FILE, FILE_TO_CHECK, LOOK, SUBMIT, WRITE, Reply, operation
-from leaderboard.web.rules import SIGNED_IN, Received, Rule
+from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import finish_reading, reading, token, viewer, wake, writing
 
 pass

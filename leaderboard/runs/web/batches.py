@@ -8,6 +8,7 @@ from dataclasses import replace
 from flask import Blueprint, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
+from leaderboard.core.actions import Received
 from leaderboard.errors import Busy, Invalid
 from leaderboard.runs.ops import batches, prepare
 from leaderboard.runs.ops.prepare import (
@@ -30,7 +31,7 @@ from leaderboard.trec.read import bundles
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web import responses
 from leaderboard.web.errors import wants_json
-from leaderboard.web.rules import SIGNED_IN, Received, form_key, number, rule
+from leaderboard.web.rules import SIGNED_IN, form_key, number, rule
 from leaderboard.web.security import incoming_folder
 from leaderboard.web.session import database, finish_reading, reading, settings, viewer, wake, writing
 

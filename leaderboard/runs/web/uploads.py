@@ -10,6 +10,7 @@ from flask import Blueprint, jsonify, redirect, render_template, request, url_fo
 from flask.typing import ResponseReturnValue
 
 from leaderboard.core import kinds
+from leaderboard.core.actions import Received
 from leaderboard.core.policy import Viewer
 from leaderboard.errors import Invalid, LeaderboardError, Problem
 from leaderboard.runs.ops import fixing, limits, prepare, uploads, withdrawals
@@ -25,7 +26,7 @@ from leaderboard.trec.read.lines import Limits
 from leaderboard.trec.runs.fixes import FIXES
 from leaderboard.web import actions
 from leaderboard.web.errors import problem_rows, refused, wants_json
-from leaderboard.web.rules import SIGNED_IN, Body, Received, form_key, number, received_all, rule
+from leaderboard.web.rules import SIGNED_IN, Body, form_key, number, received_all, rule
 from leaderboard.web.session import reading, settings, viewer, wake, writing
 
 blueprint = Blueprint("uploads", __name__)

@@ -10,6 +10,7 @@ from flask import Blueprint, jsonify, redirect, render_template, request, url_fo
 from flask.typing import ResponseReturnValue
 from sqlalchemy.orm import Session
 
+from leaderboard.core.actions import Received
 from leaderboard.errors import Busy, Invalid, LeaderboardError, Problem
 from leaderboard.runs.ops import limits
 from leaderboard.runs.web.facts import facts_given
@@ -22,7 +23,7 @@ from leaderboard.trec.read.lines import Limits
 from leaderboard.web import actions
 from leaderboard.web.addresses import whole
 from leaderboard.web.errors import refused, wants_json
-from leaderboard.web.rules import SIGNED_IN, Body, Received, form_key, number, received, rule
+from leaderboard.web.rules import SIGNED_IN, Body, form_key, number, received, rule
 from leaderboard.web.security import incoming_folder
 from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
 

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from leaderboard import fields
-from leaderboard.core.actions import Action
+from leaderboard.core.actions import FILE_NAME, Action, Received
+from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api.operations import Done, Operation
-from leaderboard.web.rules import SIGNED_IN, Rule
+from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import settings, viewer, wake, writing
 
 Answer = tuple[type, Callable[..., Any]]
@@ -33,11 +35,12 @@ def operations(
 
 
 def _operation(action: Action, answer: Answer | None, before: Before | None) -> Operation:
-    def act(body: Any = None, **placeholders: Any) -> Any:
-        asker, body_values = viewer(), asdict(body) if action.record else None
+    def act(body: Any = None, query: Any = None, file: Path | None = None, **placeholders: Any) -> Any:
+        asker, values = viewer(), asdict(body or query) if action.record else {}
         if before is not None:
             before(**placeholders)
-        outcome = action.do(writing, asker, placeholders, body_values, settings())
+        sent = Received(file, base_name(values.get(FILE_NAME, ""))) if file else None
+        outcome = action.do(writing, asker, placeholders, values, settings(), sent)
         wake()
         return answer[1](outcome.result, **placeholders) if answer else Done(done=outcome.done)
 
@@ -47,11 +50,11 @@ def _operation(action: Action, answer: Answer | None, before: Before | None) -> 
         name=action.name,
         summary=action.summary,
         description=action.more,
-        rule=Rule(SIGNED_IN),
+        rule=Rule(SIGNED_IN, Body[action.file.body]) if action.file else Rule(SIGNED_IN),
         scopes=action.scopes,
         answer=answer[0] if answer else Done,
-        query=None,
-        body=fields.as_sent(action.record) if action.record else None,
+        query=fields.as_sent(action.record) if action.record and action.file else None,
+        body=fields.as_sent(action.record) if action.record and not action.file else None,
         status=action.status,
         headers=(),
         act=act,

@@ -26,7 +26,10 @@ SESSIONS = [
 def send(client: FlaskClient, path: Path, address: str = ADDRESS, **fields: str) -> TestResponse:
     """Send a log as the form does."""
     with path.open("rb") as file:
-        return client.post(address, data={"log": (file, path.name), **fields})
+        sent = {"keep_users": "on", **fields}
+        return client.post(
+            address, data={"log": (file, path.name), **{name: value for name, value in sent.items() if value}}
+        )
 
 
 def imported(site: Site, folder: Path) -> FlaskClient:
@@ -123,7 +126,7 @@ JSON = {"Accept": "application/json"}
 def test_users_are_dropped_where_the_box_is_ticked(site: Site, tmp_path: Path) -> None:
     """Nothing is kept of them."""
     client = site.browser("Olga")
-    assert send(client, build.click_log(tmp_path, SESSIONS), no_user="1").status_code == 303
+    assert send(client, build.click_log(tmp_path, SESSIONS), keep_users="").status_code == 303
     with site.database.read() as session:
         assert unpack_sessions(session.query(ClickLog.body).one()[0]).users == ()
     assert "users" not in [each.strip(",") for each in table_caption(client).split()]

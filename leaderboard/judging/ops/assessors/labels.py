@@ -8,16 +8,19 @@ from datetime import datetime
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
+from leaderboard import fields
 from leaderboard.core import audit, prose
-from leaderboard.core.policy import Viewer
+from leaderboard.core.actions import Action, File
+from leaderboard.core.policy import Scope, Viewer
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Assessment, PoolTopic
 from leaderboard.errors import Closed, Invalid, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.judging.ops import judging
 from leaderboard.judging.ops.pools import pools, previews
 from leaderboard.scoring.ops import collections, setting_values
@@ -29,6 +32,9 @@ ROWS_AT_ONCE = 5000
 ORDER = ("topic", "docno", "grade")
 FIELDS = frozenset(ORDER)
 SHOWN_UNKNOWN = 5
+EXAMPLE_CHARACTERS = 20_000
+MOST_EXAMPLES = 50
+MOST_GRADES = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +60,70 @@ class ImportedLabels:
     """Labels of documents outside the pool, which are left out."""
     skipped: int = 0
     """Documents without a grade in the file, which are left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelsQuery:
+    """The source of imported labels: an assessor's name, human or machine, and which machine."""
+
+    name: Annotated[str, Field(title="Assessor name", longest=60)]
+    origin: Annotated[
+        str,
+        Field(
+            title="Judged by", help="human or machine.", choices={"machine": "a machine", "human": "a person"}
+        ),
+    ] = judging.HUMAN
+    origin_name: Annotated[str, Field(title="Machine (model, version, prompt)", longest=60)] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guidelines:
+    """Guidelines in Markdown."""
+
+    text: Annotated[str, Field(title="Guidelines (Markdown)", rows=12, longest=prose.CHARACTERS)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedGrade:
+    """A grade and its name."""
+
+    grade: Annotated[int, Field(title="Grade", help="The grade.", least=-99, most=99)]
+    name: Annotated[str, Field(title="Name", help="The name of the grade.")]
+
+
+def _grades(text: str) -> tuple[NamedGrade, ...]:
+    """The grade and name on every line: `1 partly relevant`."""
+    parts = (line.strip().partition(" ") for line in text.splitlines() if line.strip())
+    return tuple(fields.read(NamedGrade, {"grade": grade, "name": name}) for grade, _, name in parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradeNames:
+    """All named grades."""
+
+    grades: Annotated[
+        tuple[NamedGrade, ...],
+        Field(
+            title="Grades and names, one per line",
+            help="From 0 (not relevant) to 9, such as: 1 partly relevant. Grades below 0 have a button but "
+            "no key. The grades apply to the whole task.",
+            rows=5,
+            least=0,
+            most=MOST_GRADES,
+            read=_grades,
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A worked example: a topic, a stored document or your own text, its grade, and the reason."""
+
+    topic: Annotated[str, Field(title="Topic (as text)", longest=500, least=0)]
+    docno: Annotated[str, Field(title="Document id (the text must be stored here)")] = ""
+    text: Annotated[str, Field(title="Or your own text", rows=4, longest=EXAMPLE_CHARACTERS)] = ""
+    grade: Annotated[int, Field(title="Grade", least=-99, most=99)]
+    why: Annotated[str, Field(title="Reason", rows=2, longest=EXAMPLE_CHARACTERS)] = ""
 
 
 def prepare(path: Path, name: str = "", limits: Limits = DEFAULT_LIMITS) -> PreparedLabels:
@@ -128,15 +198,7 @@ def _in_force(
 
 
 def add(
-    session: Session,
-    viewer: Viewer,
-    slug: str,
-    number: int,
-    prepared: PreparedLabels,
-    *,
-    name: str,
-    origin: str,
-    origin_name: str = "",
+    session: Session, viewer: Viewer, slug: str, number: int, prepared: PreparedLabels, source: LabelsQuery
 ) -> ImportedLabels:
     """Add the labels of one assessor to a pool; adding the same labels again changes nothing.
 
@@ -147,7 +209,7 @@ def add(
     if pool.state == "closed":
         raise Closed("This pool is closed. Reopen it before you add labels.")
     _refuse_grades(prepared, setting_values.grades_of_scale(task))
-    assessor = judging.ensure(session, viewer, task, name, origin, origin_name)
+    assessor = judging.ensure(session, viewer, task, source.name, source.origin, source.origin_name)
     bodies = session.execute(select(PoolTopic.topic_id, PoolTopic.body).where(PoolTopic.pool_id == pool.id))
     inside = {(row.topic_id, document.docno) for row in bodies for document in previews.unpack(row.body)}
     keys = set(session.scalars(select(Assessment.key).where(Assessment.assessor_id == assessor.id)))
@@ -215,10 +277,6 @@ def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
         yield some
 
 
-EXAMPLE_CHARACTERS = 20_000
-MOST_EXAMPLES = 50
-
-
 def set_text(session: Session, viewer: Viewer, slug: str, number: int, text: str) -> None:
     """Set the guidelines as Markdown; raises Invalid if they are too long."""
     _, pool = pools.own_pool(session, viewer, slug, number)
@@ -228,19 +286,20 @@ def set_text(session: Session, viewer: Viewer, slug: str, number: int, text: str
     audit.record(session, viewer, "pool.guidelines", f"pool:{pool.id}")
 
 
-def add_example(session: Session, viewer: Viewer, slug: str, number: int, example: Mapping[str, Any]) -> None:
+def add_example(session: Session, viewer: Viewer, slug: str, number: int, example: Example) -> None:
     """Add a worked example: topic, docno (with stored text) or text, grade, reason.
 
     Raises Invalid if a part is missing or does not fit.
     """
     task, pool = pools.own_pool(session, viewer, slug, number)
-    tidy = {name: str(example.get(name, "")).strip() for name in ("topic", "docno", "text", "why")}
+    texts = ("topic", "docno", "text", "why")
+    tidy = {name: getattr(example, name).replace("\r\n", "\n").strip() for name in texts}
     problems = []
     if len(pool.examples) >= MOST_EXAMPLES:
         problems.append(
             Problem(f"The limit of {MOST_EXAMPLES} examples is reached.", "Remove an example first.")
         )
-    if example.get("grade") not in setting_values.grades_of_scale(task):
+    if example.grade not in setting_values.grades_of_scale(task):
         problems.append(Problem("must be one of the task’s grades.", field="grade"))
     if bool(tidy["docno"]) == bool(tidy["text"]):
         remedy = "Enter the id of a stored document, or your own text."
@@ -248,14 +307,9 @@ def add_example(session: Session, viewer: Viewer, slug: str, number: int, exampl
     if tidy["docno"] and not collections.texts(session, task.collection_id, [tidy["docno"]]):
         rule = "must be a document whose text is stored here."
         problems.append(Problem(rule, "Or enter its text.", field="docno", value=tidy["docno"][:80]))
-    problems += [
-        Problem(f"may have at most {EXAMPLE_CHARACTERS:,} characters.", field=name)
-        for name, value in tidy.items()
-        if len(value) > EXAMPLE_CHARACTERS
-    ]
     if problems:
         raise Invalid("This example cannot be added.", problems)
-    pool.examples = [*pool.examples, {**tidy, "grade": example["grade"]}]
+    pool.examples = [*pool.examples, {**tidy, "grade": example.grade}]
     audit.record(session, viewer, "pool.example", f"pool:{pool.id}")
 
 
@@ -266,3 +320,80 @@ def remove_example(session: Session, viewer: Viewer, slug: str, number: int, pla
         raise NotFound(f"Example {place} no longer exists.")
     pool.examples = [example for index, example in enumerate(pool.examples, 1) if index != place]
     audit.record(session, viewer, "pool.example", f"pool:{pool.id}", removed=place)
+
+
+def name_grades(session: Session, viewer: Viewer, slug: str, number: int, names: GradeNames) -> None:
+    """Name the grades of a pool's task; raises Invalid as `rename_grades`."""
+    pools.own_pool(session, viewer, slug, number)
+    setting_values.rename_grades(session, viewer, slug, {row.grade: row.name for row in names.grades})
+
+
+_POOL = "/tasks/<slug>/pools/<id:number>"
+LABELS = Action(
+    name="add_labels",
+    summary="Import labels of an assessor or a machine",
+    more="The body is the file, in qrels format or as exported from a pool (CSV, JSON lines). Labels that "
+    "are already known are counted and kept.",
+    path=f"{_POOL}/labels",
+    form=f"{_POOL}/labels",
+    page="assessors.show",
+    scopes=(Scope.JUDGE, Scope.ORGANISE),
+    may=pools.coordinated,
+    record=LabelsQuery,
+    file=File(
+        field="labels",
+        missing="Choose a labels file.",
+        body="FILES",
+        prepare=lambda file, _, source, settings: prepare(file.path, source.name),
+    ),
+    act=add,
+    status=201,
+)
+_ABOUT_POOL: dict[str, Any] = {"page": "assessors.guidelines", "may": pools.coordinated}
+GUIDELINES = (
+    Action(
+        name="write_guidelines",
+        summary="Set the guidelines of a pool",
+        method="PUT",
+        path=f"{_POOL}/guidelines",
+        form=f"{_POOL}/guidelines",
+        record=Guidelines,
+        act=lambda session, viewer, slug, number, asked: set_text(session, viewer, slug, number, asked.text),
+        done="guidelines saved",
+        **_ABOUT_POOL,
+    ),
+    Action(
+        name="name_grades",
+        summary="Name the grades that assessors give",
+        more="The grades apply to all pools of the task.",
+        method="PUT",
+        path=f"{_POOL}/grades",
+        form=f"{_POOL}/grades",
+        record=GradeNames,
+        act=name_grades,
+        done="grades saved",
+        **_ABOUT_POOL,
+    ),
+    Action(
+        name="add_example",
+        summary="Add a worked example to the guidelines",
+        path=f"{_POOL}/examples",
+        form=f"{_POOL}/examples",
+        record=Example,
+        act=add_example,
+        done="example added",
+        status=201,
+        **_ABOUT_POOL,
+    ),
+    Action(
+        name="remove_example",
+        summary="Remove a worked example from the guidelines",
+        more="Identified by its position, from 1.",
+        method="DELETE",
+        path=f"{_POOL}/examples/<id:place>",
+        form=f"{_POOL}/examples/<id:place>/remove",
+        act=remove_example,
+        done="example removed",
+        **_ABOUT_POOL,
+    ),
+)

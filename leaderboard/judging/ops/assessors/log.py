@@ -8,10 +8,12 @@ from typing import Annotated, Any, NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from leaderboard.core.policy import Viewer
+from leaderboard.core.actions import Action
+from leaderboard.core.policy import Scope, Viewer
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Assessment, Assessor, Assignment, Pool, PoolTopic, Task, Topic
 from leaderboard.errors import Closed, Invalid, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.judging.ops import judging
 from leaderboard.judging.ops.judging import GivenLabel, Judge, JudgedLabels, judges_of
 from leaderboard.judging.ops.pools import pools, previews
@@ -200,15 +202,22 @@ def _tidy(sent: SentLabel, grades: Collection[int]) -> SentLabel:
     return sent._replace(note=sent.note.strip())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """An adjudicator's grade of a document; the form chooses the key, so that it is stored once."""
 
-    topic: str
-    docno: str
-    grade: int
-    note: str
-    key: str
+    topic: Annotated[str, Field(title="Topic")]
+    docno: Annotated[str, Field(title="Document")]
+    grade: Annotated[int, Field(title="Grade", least=-99, most=99)]
+    note: Annotated[str, Field(title="Reason", rows=2, longest=judging.NOTE_CHARACTERS)] = ""
+    key: Annotated[
+        str,
+        Field(
+            title="Key",
+            help="Chosen by you, so that a repeated request is stored once.",
+            longest=judging.KEY_CHARACTERS,
+        ),
+    ]
 
 
 def decide(session: Session, viewer: Viewer, slug: str, number: int, decision: Decision) -> bool:
@@ -248,6 +257,35 @@ def undo(session: Session, viewer: Viewer, slug: str, number: int) -> tuple[str,
     if last is None:
         raise NotFound("You have no decision in this pool to undo.")
     return last.topic_id, last.docno
+
+
+_DECIDING: dict[str, Any] = {
+    "page": "adjudication.show",
+    "scopes": (Scope.JUDGE, Scope.ORGANISE),
+    "may": pools.coordinated,
+}
+DECISIONS = (
+    Action(
+        name="decide",
+        summary="Decide on a document with different grades",
+        path="/tasks/<slug>/pools/<id:number>/decisions",
+        form="/tasks/<slug>/pools/<id:number>/adjudication/document",
+        record=Decision,
+        act=decide,
+        done=lambda _, is_new: "decided" if is_new else "decision already stored",
+        status=201,
+        **_DECIDING,
+    ),
+    Action(
+        name="undo_decision",
+        summary="Undo your last decision",
+        path="/tasks/<slug>/pools/<id:number>/decisions/undo",
+        form="/tasks/<slug>/pools/<id:number>/adjudication/undo",
+        act=undo,
+        done=lambda _, place: f"decision on {place[1]} for topic {place[0]} withdrawn",
+        **_DECIDING,
+    ),
+)
 
 
 def _check_decision(task: Task, pool: Pool, decision: Decision) -> None:

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from math import ceil
 from statistics import median
+from typing import Annotated
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from leaderboard.core import audit
+from leaderboard.core.actions import Action
 from leaderboard.core.policy import Viewer
 from leaderboard.db.tables import Assessment, Assessor, Assignment, Pool, PoolTopic, Task, Topic
 from leaderboard.errors import Closed, Invalid, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.judging.ops import judging
 from leaderboard.judging.ops.assessors import log
 from leaderboard.judging.ops.assessors.log import Label
@@ -202,16 +205,35 @@ LARGEST_SEED = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A plan for assigning a pool's documents."""
+    """An assignment of topics to assessors."""
 
-    assessors: tuple[int, ...]
-    way: str = "topic"
-    overlap: float = DEFAULT_OVERLAP
-    """Share of the documents that two assessors judge."""
-    order: str = "docno"
-    seed: int = 0
-    topics: tuple[str, ...] = ()
-    """Topics to assign; empty means all."""
+    assessors: Annotated[tuple[int, ...], Field(title="Assessors", help="Their ids.")]
+    way: Annotated[
+        str,
+        Field(
+            title="Distribution",
+            help="One assessor per topic, each topic divided among all, or all documents to all.",
+            choices=WAYS,
+        ),
+    ] = "topic"
+    overlap: Annotated[
+        float,
+        Field(
+            title="Overlap",
+            help="Share of each topic that two assessors judge, drawn at random. 10 to 20 percent shows how "
+            "well they agree.",
+            least=0,
+            most=1,
+            is_percent=True,
+        ),
+    ] = DEFAULT_OVERLAP
+    order: Annotated[
+        str, Field(title="Order", help="Order of documents; a pool's method may decide it.", choices=ORDERS)
+    ] = "docno"
+    seed: Annotated[int, Field(title="Random seed", least=0, most=LARGEST_SEED)] = 0
+    topics: Annotated[
+        tuple[str, ...], Field(title="Topics", help="Leave empty for all topics.", typed="words")
+    ] = ()
 
 
 def assign(session: Session, viewer: Viewer, slug: str, number: int, plan: Plan) -> int:
@@ -254,6 +276,20 @@ def assign(session: Session, viewer: Viewer, slug: str, number: int, plan: Plan)
         topics=len(topics),
     )
     return len(shares)
+
+
+ASSIGN = Action(
+    name="assign",
+    summary="Assign a pool's documents to assessors",
+    method="PUT",
+    path="/tasks/<slug>/pools/<id:number>/assignments",
+    form="/tasks/<slug>/pools/<id:number>/assignments",
+    page="assessors.show",
+    may=pools.coordinated,
+    record=Plan,
+    act=assign,
+    done=lambda _, count: f"{count} assignments",
+)
 
 
 def share_of(assignment: Assignment) -> Share:

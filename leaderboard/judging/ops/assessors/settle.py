@@ -3,17 +3,21 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.core import kinds
+from leaderboard.core.actions import Action
 from leaderboard.core.policy import Viewer
 from leaderboard.db.tables import PoolTopic, Task
 from leaderboard.errors import Conflict, Invalid
+from leaderboard.fields import Field
 from leaderboard.judging.ops.assessors import log
 from leaderboard.judging.ops.assessors.log import JudgedPool, PoolFacts
 from leaderboard.judging.ops.judging import GivenLabel, Place, settled_by
+from leaderboard.judging.ops.pools import pools
 from leaderboard.judging.ops.pools import previews as pool_documents
 from leaderboard.judging.ops.pools.previews import PoolDocument
 from leaderboard.qrels import ops as revisions
@@ -43,19 +47,21 @@ Bodies = tuple[tuple[str, bytes], ...]
 """Topic and packed documents of a pool."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
     """Choice of how labels are settled and become a revision."""
 
-    rule: str = DEFAULT_RULE
-    whose: str = PEOPLE
-    """`human`, or `machine:` and the name of a machine."""
-    open: str = "out"
-    skipped: str = "out"
-    unjudged: str = "out"
-    reused: bool = True
-    """Whether to include the judgments that the pool reuses."""
-    mode: str = "merge"
+    rule: Annotated[str, Field(title="Rule for several grades of one document")] = DEFAULT_RULE
+    whose: Annotated[str, Field(title="Labels by", help="human, or machine: and the name of a machine.")] = (
+        PEOPLE
+    )
+    open: Annotated[str, Field(title="Documents left undecided by the rule")] = "out"
+    skipped: Annotated[str, Field(title="Documents skipped by all assessors")] = "out"
+    unjudged: Annotated[str, Field(title="Unjudged documents")] = "out"
+    reused: Annotated[
+        bool, Field(title="Reused judgments", help="Whether to include the judgments that the pool reuses.")
+    ] = True
+    mode: Annotated[str, Field(title="The new revision", help="merge or replace.")] = "merge"
 
     @property
     def origin(self) -> str:
@@ -66,6 +72,21 @@ class Choice:
     def machine(self) -> str:
         """Name of the machine; empty for people."""
         return self.whose.removeprefix(MACHINE) if self.origin == "machine" else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settling(Choice):
+    """The settling rule and revision mode, as on the page that publishes, and the change note."""
+
+    note: Annotated[str, Field(title="Change note")]
+    other_scale: Annotated[
+        bool,
+        Field(
+            title="Add the labels on their own scale anyway",
+            help="Confirms that labels may be added to judgments with higher grades than assessors could "
+            "give.",
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,25 +214,16 @@ def settled_pool(session: Session, viewer: Viewer, slug: str, number: int, choic
     )
 
 
-def keep(
-    session: Session,
-    viewer: Viewer,
-    slug: str,
-    number: int,
-    choice: Choice,
-    note: str,
-    other_scale: bool = False,
-) -> str:
+def keep(session: Session, viewer: Viewer, slug: str, number: int, choice: Settling) -> str:
     """Keep the settled judgments as a draft revision; return its token.
 
-    Its changes are reviewed before it is published, see `revisions.drafts`. other_scale confirms that
-    labels are added to judgments with higher grades than assessors could give. Raises Conflict if that is
-    not confirmed and if there are no judgments, Invalid without a note, and as `settled_pool`.
+    Its changes are reviewed before it is published, see `revisions.drafts`. Raises Conflict if another
+    scale is not confirmed and if there are no judgments, Invalid without a note, and as `settled_pool`.
     """
     settled = settled_pool(session, viewer, slug, number, choice)
     if settled.prepared is None:
         raise Conflict("There are no judgments to publish yet.")
-    if settled.is_other_scale and not other_scale:
+    if settled.is_other_scale and not choice.other_scale:
         raise Conflict(
             f"Assessors could give grades up to {settled.pool.scale[-1].value}, but revision "
             f"{settled.before} contains grades up to {settled.highest_before}. Confirm that the labels may "
@@ -222,11 +234,25 @@ def keep(
         viewer,
         slug,
         settled.prepared,
-        note,
+        choice.note,
         origin=choice.origin,
         origin_name=choice.machine,
         line=settled.line,
     )
+
+
+SETTLE = Action(
+    name="settle_pool",
+    summary="Create a draft revision from a pool's labels",
+    more="Review its changes, then publish or discard it.",
+    path="/tasks/<slug>/pools/<id:number>/settle",
+    form="/tasks/<slug>/pools/<id:number>/publish",
+    page="settled.show",
+    may=pools.coordinated,
+    record=Settling,
+    act=keep,
+    status=201,
+)
 
 
 def _line(session: Session, task: Task, choice: Choice) -> tuple[str, str]:

@@ -267,3 +267,15 @@ def _wrong(plan: RoundPlan) -> Iterator[Problem]:
         yield Problem(rule, "Shorten the guidelines.", field="guidelines")
     elif rule := prose.broken_rule(plan.guidelines):
         yield Problem(rule, "Write them more simply.", field="guidelines")
+
+
+def _of_answers(session: Session, viewer: Viewer, slug: str) -> None:
+    require_answers(policy.own_task(session, viewer, slug, policy.coordinates))
+
+
+ADD_ASSESSORS = judging.adding(
+    "add_labelling_assessors",
+    form="/tasks/<slug>/labelling/assessors",
+    page="labelling.index",
+    may=_of_answers,
+)

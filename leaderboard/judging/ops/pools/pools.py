@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard import fields
 from leaderboard.core import audit, policy
-from leaderboard.core.actions import Action
+from leaderboard.core.actions import Action, File
 from leaderboard.core.policy import Viewer
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Assessment, Pool, PoolTopic, Task, Topic
@@ -59,6 +59,17 @@ class PoolState:
             help="Whether to open a draft although none of its documents has a text or a link.",
         ),
     ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolFileQuery:
+    """A note on the pool, and the judging time per document."""
+
+    seconds: Annotated[int, Field(title="Seconds per document", help="Judging time.", most=MOST_SECONDS)] = (
+        SECONDS
+    )
+    note: Annotated[str, Field(title="Note", help="Purpose of the pool.", longest=NOTE_CHARACTERS)] = ""
+    file_name: Annotated[str, Field(title="File name", is_of_api=True)] = "pool"
 
 
 def documents_of(
@@ -356,9 +367,6 @@ def bring_in(
     Raises Invalid if it has an unknown topic, and unless the viewer organises the task.
     """
     task = policy.own_task(session, viewer, slug, policy.coordinates)
-    if not 1 <= seconds <= MOST_SECONDS:
-        problem = Problem(f"must be from 1 to {MOST_SECONDS}.", field="seconds", value=str(seconds))
-        raise Invalid(f"Seconds per document must be from 1 to {MOST_SECONDS}.", [problem])
     topic_ids = set(session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id)))
     if unknown := [topic for topic in pool if topic not in topic_ids]:
         problems = [
@@ -389,3 +397,34 @@ def bring_in(
 
 def _drawn(rows: tuple[PoolDocument, ...]) -> list[Pooled]:
     return [Pooled(*row[:4]) for row in rows if row.grade is None or row.grade >= 0]
+
+
+def _bring_in(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    file: tuple[str, dict[str, list[Pooled]]],
+    about: PoolFileQuery,
+) -> tuple[int, dict[str, list[Pooled]]]:
+    name, pool = file
+    return bring_in(session, viewer, slug, pool, name, note=about.note, seconds=about.seconds), pool
+
+
+IMPORT = Action(
+    name="import_pool",
+    summary="Import a pool from a file",
+    more="The body is the file, in NIST's pool format, as CSV or as JSON lines.",
+    path="/tasks/<slug>/pools/import",
+    form="/tasks/<slug>/pools/import",
+    page="pools.index",
+    may=coordinated,
+    record=PoolFileQuery,
+    file=File(
+        field="pool",
+        missing="Choose a pool file.",
+        prepare=lambda file, *_: (file.name, read_pool_file(file.path)),
+    ),
+    act=_bring_in,
+    status=201,
+    command="import",
+)

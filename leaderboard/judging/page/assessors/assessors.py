@@ -73,6 +73,12 @@ class AssessorsPage:
         """People who can be assigned documents."""
         return tuple(row for row in self.assessors if row.has_link)
 
+    @property
+    def assigned(self) -> tuple[int, ...]:
+        """Ids of people with topics; of all before topics are assigned."""
+        has_any = any(topic.assessors for topic in self.topics)
+        return tuple(row.assessor.id for row in self.people if row.topics or not has_any)
+
 
 def assessors_page(session: Session, viewer: Viewer, slug: str, number: int) -> AssessorsPage:
     """A pool's assessors; raises SignInNeeded, Forbidden or NotFound unless the viewer organises the task."""

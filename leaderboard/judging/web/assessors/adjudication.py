@@ -6,9 +6,8 @@ from typing import Any
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.errors import Invalid, LeaderboardError, Problem
+from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.judging.ops.assessors import log as decisions
-from leaderboard.judging.ops.assessors.log import Decision
 from leaderboard.judging.ops.judging import WHOSE
 from leaderboard.judging.page.assessors import adjudication
 from leaderboard.judging.page.assessors.adjudication import (
@@ -16,12 +15,11 @@ from leaderboard.judging.page.assessors.adjudication import (
     AdjudicationChoice,
     AdjudicationPage,
 )
-from leaderboard.judging.web.desks import or_again
 from leaderboard.runs.web.rankings import highlighted
-from leaderboard.web import responses
+from leaderboard.web import actions, responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.rules import SIGNED_IN, rule
-from leaderboard.web.session import reading, viewer, writing
+from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("adjudication", __name__)
 
@@ -61,27 +59,13 @@ def case(slug: str, number: int) -> ResponseReturnValue:
     return _case_page(_case(slug, number))
 
 
-@blueprint.post("/tasks/<slug>/pools/<id:number>/adjudication/document")
-@rule(SIGNED_IN)
-@or_again(lambda slug, number, error: _case_page(_case(slug, number), error), Invalid)
-def decide(slug: str, number: int) -> ResponseReturnValue:
-    """Store a decision and redirect to the next document."""
-    asker, following = viewer(), _case(slug, number).next
-    with writing() as session:
-        decisions.decide(session, asker, slug, number, _decision())
-    if following is None:
-        return redirect(url_for("adjudication.show", slug=slug, number=number, **_state()), 303)
-    return redirect(_address(slug, number, *following), 303)
-
-
-@blueprint.post("/tasks/<slug>/pools/<id:number>/adjudication/undo")
-@rule(SIGNED_IN)
-def undo(slug: str, number: int) -> ResponseReturnValue:
-    """Undo the last decision and show its document again."""
-    asker = viewer()
-    with writing() as session:
-        topic_id, docno = decisions.undo(session, asker, slug, number)
-    return redirect(_address(slug, number, topic_id, docno), 303)
+actions.add_to(
+    blueprint,
+    decisions.DECISIONS,
+    lambda slug, number, error: _case_page(_case(slug, number), error),
+    then={"undo_decision": lambda place, slug, number: redirect(_address(slug, number, *place), 303)},
+    refusals=(Invalid,),
+)
 
 
 def _case_page(case: AdjudicationCase, error: LeaderboardError | None = None) -> str:
@@ -89,6 +73,9 @@ def _case_page(case: AdjudicationCase, error: LeaderboardError | None = None) ->
         "judging/assessors/disagreement.html",
         case=case,
         table=adjudication.case_table(case),
+        following=_address(case.pool.slug, case.pool.number, *case.next)
+        if case.next
+        else url_for("adjudication.show", slug=case.pool.slug, number=case.pool.number, **_state()),
         error=error,
         sent=request.form,
         key=secrets.token_urlsafe(16),
@@ -113,23 +100,6 @@ def _wish() -> AdjudicationChoice:
         order=given.get("order") or "topic",
         topic_id=given.get("of", ""),
         whose=given.get("whose") or "human",
-    )
-
-
-def _decision() -> Decision:
-    """The form's decision on the document in the address; raises Invalid for a grade that is not a number."""
-    place, sent = request.args, request.form
-    try:
-        grade = int(sent.get("grade", ""))
-    except ValueError:
-        problem = Problem("must be a whole number.", field="grade", value=sent.get("grade", "")[:20])
-        raise Invalid("This decision cannot be stored.", [problem]) from None
-    return Decision(
-        topic=place.get("topic", ""),
-        docno=place.get("docno", ""),
-        grade=grade,
-        note=sent.get("note", ""),
-        key=sent.get("key", ""),
     )
 
 

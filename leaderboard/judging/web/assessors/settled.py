@@ -9,13 +9,12 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.judging.ops.assessors import settle
 from leaderboard.judging.ops.assessors.settle import BLANKS, MODES, OPEN, Choice, SettledPool
 from leaderboard.judging.page.assessors import settled as outcome
-from leaderboard.judging.web.desks import or_again
 from leaderboard.stats.assessors import RULES
-from leaderboard.web import responses
+from leaderboard.web import actions, responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import SIGNED_IN, rule
-from leaderboard.web.session import reading, viewer, writing
+from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("settled", __name__)
 
@@ -64,15 +63,16 @@ def qrels(slug: str, number: int) -> ResponseReturnValue:
     return response
 
 
-@blueprint.post("/tasks/<slug>/pools/<id:number>/publish")
-@rule(SIGNED_IN)
-@or_again(_publish_page)
-def publish(slug: str, number: int) -> ResponseReturnValue:
-    """Keep the judgments as a draft revision, and show its changes."""
-    asker, note = viewer(), request.form.get("note", "")
-    with writing() as session:
-        token = settle.keep(session, asker, slug, number, _choice(), note, "other_scale" in request.form)
-    return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
+actions.add_to(
+    blueprint,
+    (settle.SETTLE,),
+    _publish_page,
+    then={
+        "settle_pool": lambda token, slug, number: redirect(
+            url_for("revisions.draft", slug=slug, token=token), 303
+        )
+    },
+)
 
 
 def _settled(slug: str, number: int) -> SettledPool:

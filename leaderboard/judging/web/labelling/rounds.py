@@ -5,6 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.core import policy
 from leaderboard.errors import LeaderboardError
+from leaderboard.judging.ops.judging import Names
 from leaderboard.judging.ops.labelling import rounds, settled
 from leaderboard.judging.ops.labelling.labels import KINDS
 from leaderboard.judging.ops.labelling.rounds import RoundPlan
@@ -13,7 +14,7 @@ from leaderboard.judging.page.labelling.round import RoundPage
 from leaderboard.judging.web import desks
 from leaderboard.judging.web.desks import ids, or_again
 from leaderboard.stats.assessors import RULES
-from leaderboard.web import responses
+from leaderboard.web import actions, responses
 from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.rules import number as form_number
@@ -26,7 +27,13 @@ def _list(slug: str, error: LeaderboardError | None = None) -> str:
     page = round.round_list(reading(), viewer(), slug)
     table = round.rounds_table(page)
     return render_template(
-        "judging/labelling/index.html", page=page, table=table, kinds=KINDS, error=error, sent=request.form
+        "judging/labelling/index.html",
+        page=page,
+        table=table,
+        kinds=KINDS,
+        error=error,
+        sent=request.form,
+        add=actions.form(Names, error),
     )
 
 
@@ -68,16 +75,6 @@ def open_round(slug: str) -> ResponseReturnValue:
     with writing() as session:
         number = rounds.open_round(session, asker, slug, plan)
     return redirect(url_for("labelling.show", slug=slug, number=number), 303)
-
-
-@blueprint.post("/tasks/<slug>/labelling/assessors")
-@rule(SIGNED_IN)
-@or_again(_list)
-def add_assessors(slug: str) -> ResponseReturnValue:
-    """Add assessors, and show their links."""
-    rounds.require_answers(policy.own_task(reading(), viewer(), slug, policy.coordinates))
-    words = {"name": "Labelling", "does": "labels", "begin": "label"}
-    return desks.add_assessors(slug, "labelling.index", **words)
 
 
 @blueprint.get("/tasks/<slug>/labelling/<id:number>")
@@ -129,6 +126,20 @@ def publish(slug: str, number: int) -> ResponseReturnValue:
         facts = {"rule": _rule(), "mode": form.get("mode", "merge"), "note": form.get("note", "")}
         token = settled.keep_draft(session, asker, slug, number, **facts)
     return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
+
+
+WORDS = {"name": "Labelling", "does": "labels", "begin": "label"}
+actions.add_to(
+    blueprint,
+    (rounds.ADD_ASSESSORS,),
+    _list,
+    then={
+        "add_labelling_assessors": lambda links, slug: (
+            desks.shown_links(links, "labelling.index", slug, **WORDS),
+            201,
+        )
+    },
+)
 
 
 def _round(slug: str, number: int) -> RoundPage:

@@ -1,18 +1,18 @@
 """Combined boards: draw the sample for people to judge, and show the board based on both."""
 
-from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.core import policy
+from leaderboard import fields
 from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.judging.ops import combined as combined_services
+from leaderboard.judging.ops.combined import SamplePlan
 from leaderboard.judging.page import combined
 from leaderboard.judging.page.combined import CombinedChoice, CombinedPage, combined_page
-from leaderboard.judging.web.desks import or_again
 from leaderboard.web import actions, responses
 from leaderboard.web.addresses import kept, whole
-from leaderboard.web.rules import PUBLIC, SIGNED_IN, number, rule
-from leaderboard.web.session import reading, viewer, writing
+from leaderboard.web.rules import PUBLIC, rule
+from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("combined", __name__)
 
@@ -23,12 +23,13 @@ STATE = ("measure", "sample", "by")
 @rule(PUBLIC)
 def show(slug: str) -> ResponseReturnValue:
     """The ranked runs combined, and by people and machine alone."""
-    return _page(slug)
+    return responses.page(_page(slug))
 
 
-def _page(slug: str, error: LeaderboardError | None = None) -> str | Response:
+def _page(slug: str, error: LeaderboardError | None = None) -> str:
     page = _combined(slug)
-    html = render_template(
+    drawn = fields.empty(SamplePlan) | ({"seed": page.sample.seed} if page.sample else {})
+    return render_template(
         "judging/combined/show.html",
         page=page,
         runs=combined.runs_table(page),
@@ -36,9 +37,8 @@ def _page(slug: str, error: LeaderboardError | None = None) -> str | Response:
         models=combined.models_table(page),
         args=kept(STATE),
         error=error,
-        sent=request.form,
+        draw=actions.form(SamplePlan, error, drawn),
     )
-    return responses.page(html) if error is None else html
 
 
 @blueprint.get("/tasks/<slug>/combined.<form:form>")
@@ -46,28 +46,6 @@ def _page(slug: str, error: LeaderboardError | None = None) -> str | Response:
 def export(slug: str, form: str) -> ResponseReturnValue:
     """The combined board as JSON, or one of its tables as CSV or LaTeX."""
     return responses.export(form, combined.COMBINED_FILES, _combined(slug))
-
-
-@blueprint.post("/tasks/<slug>/combined")
-@rule(SIGNED_IN)
-@or_again(_page)
-def draw(slug: str) -> ResponseReturnValue:
-    """Draw documents or complete topics for people, as a draft pool."""
-    asker = viewer()
-    policy.own_task(reading(), asker, slug, policy.coordinates)
-    topics = None
-    if request.form.get("design") == "topics":
-        topics = number("topics", None)
-        if topics is None:
-            raise Invalid("Enter the number of topics to judge completely, such as 25.")
-    # An unreadable share does not matter if complete topics are drawn.
-    share = (number("percent", 20) or 0) / 100 if topics is None else 0.0
-    seed, seconds, note = number("seed", 1) or 0, number("seconds", 30) or 0, request.form.get("note", "")
-    with writing() as session:
-        pool_number = combined_services.draw(
-            session, asker, slug, share, topics, seed=seed, seconds=seconds, note=note
-        )
-    return redirect(url_for("pools.show", slug=slug, number=pool_number), 303)
 
 
 def _combined(slug: str) -> CombinedPage:
@@ -83,10 +61,12 @@ def _combined(slug: str) -> CombinedPage:
 
 actions.add_to(
     blueprint,
-    combined_services.ACTIONS,
+    (combined_services.DRAW, *combined_services.ACTIONS),
+    lambda slug, error, **_: _page(slug, error),
     then={
+        "draw_sample": lambda number, slug: redirect(url_for("pools.show", slug=slug, number=number), 303),
         "show_sample": lambda _, slug, number: redirect(
             url_for("combined.show", slug=slug, sample=number), 303
-        )
+        ),
     },
 )

@@ -11,6 +11,7 @@ from werkzeug.datastructures import MultiDict
 from leaderboard.core import kinds, policy
 from leaderboard.errors import Conflict, Invalid, LeaderboardError, Problem
 from leaderboard.judging.ops.pools import pools, previews
+from leaderboard.judging.ops.pools.pools import PoolFileQuery
 from leaderboard.judging.ops.pools.previews import OFFICIAL, SECONDS, WHICH, Plan, Preview
 from leaderboard.judging.page.pools import pools as new_pools
 from leaderboard.judging.page.pools.pools import PoolPage, TopicPage
@@ -21,9 +22,8 @@ from leaderboard.web import actions, responses
 from leaderboard.web.addresses import whole
 from leaderboard.web.charts import BarChart, bar_chart
 from leaderboard.web.errors import status_of
-from leaderboard.web.rules import SIGNED_IN, Body, received, rule
-from leaderboard.web.rules import number as number_of
-from leaderboard.web.session import finish_reading, reading, viewer, writing
+from leaderboard.web.rules import SIGNED_IN, rule
+from leaderboard.web.session import reading, viewer, writing
 
 STAGED = "staged"
 THEN = "then"
@@ -173,19 +173,18 @@ DOCUMENTS_AT_FIRST = 200
 @rule(SIGNED_IN)
 def index(slug: str) -> ResponseReturnValue:
     """All pools of a task, and a form to import one."""
-    return _index_page(slug)
+    return responses.page(_index_page(slug))
 
 
-def _index_page(slug: str, error: LeaderboardError | None = None) -> Response:
+def _index_page(slug: str, error: LeaderboardError | None = None) -> str:
     page = new_pools.index(reading(), viewer(), slug)
-    html = render_template(
+    return render_template(
         "judging/pools/index.html",
         page=page,
         table=new_pools.list_table(page),
         error=error,
-        sent=request.form,
+        about=actions.form(PoolFileQuery, error),
     )
-    return responses.page(html)
 
 
 @blueprint.get("/tasks/<slug>/pools.<form:form>")
@@ -255,24 +254,6 @@ def create(slug: str) -> ResponseReturnValue:
     return redirect(url_for("pools.show", slug=slug, number=number), 303)
 
 
-@blueprint.post("/tasks/<slug>/pools/import")
-@rule(SIGNED_IN, Body.UPLOAD)
-@or_again(_index_page, LeaderboardError)
-def bring_in(slug: str) -> ResponseReturnValue:
-    """Import a pool from a file in NIST format, CSV or JSON lines, as a draft."""
-    asker = viewer()
-    policy.own_task(reading(), asker, slug, policy.coordinates)
-    finish_reading()
-    file = received("pool")
-    if file is None:
-        raise Invalid("Choose a pool file.")
-    seconds, note = number_of("seconds", 30) or 0, request.form.get("note", "")
-    pool = pools.read_pool_file(file.path)
-    with writing() as session:
-        number = pools.bring_in(session, asker, slug, pool, file.name, note=note, seconds=seconds)
-    return redirect(url_for("pools.show", slug=slug, number=number), 303)
-
-
 def _show_html(page: PoolPage) -> str:
     slug, number = page.slug, page.pool.number
     return render_template(
@@ -318,7 +299,13 @@ def topic(slug: str, number: int, topic_id: str) -> TopicPage:
     return new_pools.topic_page(reading(), viewer(), slug, number, topic_id)
 
 
-actions.add_to(blueprint, pools.ACTIONS)
+actions.add_to(
+    blueprint,
+    (pools.IMPORT, *pools.ACTIONS),
+    lambda slug, error, **_: _index_page(slug, error),
+    then={"import_pool": lambda made, slug: redirect(url_for("pools.show", slug=slug, number=made[0]), 303)},
+    refusals=(Invalid,),
+)
 
 
 def _bars(preview: Preview) -> BarChart:

@@ -1,20 +1,20 @@
 """Side-by-side comparisons of runs: the organiser's page, and the results of two runs as files."""
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
 
-from leaderboard.core import policy
-from leaderboard.errors import Invalid, LeaderboardError, NotFound
+from leaderboard.errors import LeaderboardError, NotFound
 from leaderboard.judging.ops import side_by_side as side_by_side_services
+from leaderboard.judging.ops.judging import Names
 from leaderboard.judging.ops.side_by_side import ComparisonRequest
 from leaderboard.judging.page import side_by_side
 from leaderboard.judging.page.side_by_side import Results
 from leaderboard.judging.web import desks
-from leaderboard.judging.web.desks import ID_DIGITS, ids, or_again
-from leaderboard.web import responses
+from leaderboard.judging.web.desks import ID_DIGITS
+from leaderboard.web import actions, responses
 from leaderboard.web.addresses import whole
-from leaderboard.web.rules import PUBLIC, SIGNED_IN, number, rule
-from leaderboard.web.session import reading, viewer, writing
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("side_by_side", __name__)
 
@@ -34,7 +34,9 @@ def _page(slug: str, error: LeaderboardError | None = None) -> str:
         pairs_table=side_by_side.pairs_table(page),
         assessors_table=side_by_side.assessors_table(page),
         error=error,
-        sent=request.form,
+        add=actions.form(Names, error),
+        comparison=actions.form(ComparisonRequest, error),
+        able={row.assessor_id: row.name for row in page.assessors if row.able},
     )
 
 
@@ -52,43 +54,6 @@ def answers_export(slug: str, form: str) -> ResponseReturnValue:
     return responses.export(form, side_by_side.ANSWERS, side_by_side.answers_page(reading(), viewer(), slug))
 
 
-@blueprint.post("/tasks/<slug>/side-by-side")
-@rule(SIGNED_IN)
-@or_again(_page, LeaderboardError)
-def ask(slug: str) -> ResponseReturnValue:
-    """Request comparisons of a run with others."""
-    asker = viewer()
-    policy.own_task(reading(), asker, slug)
-    asked_for = _request()
-    with writing() as session:
-        side_by_side_services.ask_pair(session, asker, slug, asked_for)
-    return redirect(url_for("side_by_side.show", slug=slug), 303)
-
-
-@blueprint.post("/tasks/<slug>/side-by-side/assessors")
-@rule(SIGNED_IN)
-@or_again(_page, LeaderboardError)
-def add_assessors(slug: str) -> ResponseReturnValue:
-    """Add assessors, and show their links."""
-    policy.own_task(reading(), viewer(), slug)
-    words = {"name": "Side by side", "does": "answers", "begin": "compare"}
-    return desks.add_assessors(slug, "side_by_side.show", **words)
-
-
-@blueprint.post("/tasks/<slug>/side-by-side/end")
-@rule(SIGNED_IN)
-def end(slug: str) -> ResponseReturnValue:
-    """Stop requesting answers for two runs."""
-    asker = viewer()
-    policy.own_task(reading(), asker, slug)
-    first, second = number("first", None), number("second", None)
-    if first is None or second is None:
-        raise Invalid("Choose two runs.")
-    with writing() as session:
-        side_by_side_services.end(session, asker, slug, first, second)
-    return redirect(url_for("side_by_side.show", slug=slug), 303)
-
-
 @blueprint.get("/tasks/<slug>/compare/side-by-side.<form:form>")
 @rule(PUBLIC)
 def compared_export(slug: str, form: str) -> ResponseReturnValue:
@@ -96,20 +61,22 @@ def compared_export(slug: str, form: str) -> ResponseReturnValue:
     return responses.export(form, side_by_side.RESULTS_FILES, _results(slug))
 
 
+WORDS = {"name": "Side by side", "does": "answers", "begin": "compare"}
+actions.add_to(
+    blueprint,
+    side_by_side_services.ACTIONS,
+    _page,
+    then={
+        "add_comparing_assessors": lambda links, slug: (
+            desks.shown_links(links, "side_by_side.show", slug, **WORDS),
+            201,
+        )
+    },
+)
+
+
 def _results(slug: str) -> Results:
     one, two = (whole(request.args.get(name), digits=ID_DIGITS) for name in ("a", "b"))
     if one is None or two is None:
         raise NotFound("Name two runs with ?a= and ?b=.")
     return side_by_side.results_of(reading(), viewer(), slug, one, two)
-
-
-def _request() -> ComparisonRequest:
-    form = request.form
-    return ComparisonRequest(
-        run=whole(form.get("run"), digits=ID_DIGITS) or 0,
-        others=ids("other"),
-        assessors=ids("assessor"),
-        topics=tuple(form.get("topics", "").split()),
-        sample=number("sample", None),
-        each=number("each", None),
-    )

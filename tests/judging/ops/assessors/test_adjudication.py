@@ -34,7 +34,9 @@ def _case(database: Database, docno: str, topic_id: str = "1", **choice: str) ->
 def _decide(database: Database, docno: str, grade: int, key: str = "k", **options: Any) -> bool:
     asker, note = options.pop("viewer", OPERATOR), options.pop("note", "")
     with database.write() as session:
-        return log.decide(session, asker, "t", 1, Decision("1", docno, grade, note, key))
+        return log.decide(
+            session, asker, "t", 1, Decision(topic="1", docno=docno, grade=grade, note=note, key=key)
+        )
 
 
 def test_documents_with_different_grades_are_listed(database: Database, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from leaderboard.db.tables import Assessment, Assessor, Assignment, Task
 from leaderboard.errors import Closed, Conflict, Forbidden, Invalid, NotFound, SignInNeeded
 from leaderboard.judging.ops import judging as assessors
 from leaderboard.judging.ops.assessors import labels, log, queues
-from leaderboard.judging.ops.assessors.labels import ImportedLabels
+from leaderboard.judging.ops.assessors.labels import ImportedLabels, LabelsQuery
 from leaderboard.judging.ops.assessors.queues import Plan
 from leaderboard.judging.page.assessors import assessors as assessor_pages
 from tests.make import build, pools
@@ -155,7 +155,8 @@ def _file(folder: Path, text: str) -> Path:
 def _import(database: Database, path: Path, name: str, origin: str, machine: str = "") -> ImportedLabels:
     prepared = labels.prepare(path)
     with database.write() as session:
-        return labels.add(session, OPERATOR, "t", 1, prepared, name=name, origin=origin, origin_name=machine)
+        source = LabelsQuery(name=name, origin=origin, origin_name=machine)
+        return labels.add(session, OPERATOR, "t", 1, prepared, source)
 
 
 def test_labels_of_a_machine_stay_marked(database: Database, people: list[str], tmp_path: Path) -> None:

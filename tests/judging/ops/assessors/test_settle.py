@@ -13,7 +13,7 @@ from leaderboard.db.engine import Database
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound
 from leaderboard.judging.ops.assessors import log, settle
 from leaderboard.judging.ops.assessors.log import Decision
-from leaderboard.judging.ops.assessors.settle import Choice, SettledPool
+from leaderboard.judging.ops.assessors.settle import Choice, SettledPool, Settling
 from leaderboard.judging.ops.pools.previews import PoolDocument
 from leaderboard.judging.page.assessors import agreement, settled
 from leaderboard.qrels import ops as revisions
@@ -57,7 +57,7 @@ def test_the_adjudicator_s_grade_goes_first_and_the_rest_stays_open(
     """One of four is decided; the others are left out, marked or settled by majority, as chosen."""
     judged.judged_by_two(database, tmp_path)
     with database.write() as session:
-        log.decide(session, OPERATOR, "t", 1, Decision("1", "d1", 2, "", "k"))
+        log.decide(session, OPERATOR, "t", 1, Decision(topic="1", docno="d1", grade=2, key="k"))
     out = _settled(database)
     assert (out.counts.settled, out.counts.open, out.size) == (7, 3, 7)
     assert _grades(out)["d1"] == 2
@@ -137,8 +137,10 @@ def test_a_draft_holds_what_was_settled_merged_with_what_was_there(
         with pytest.raises(
             Conflict, match="Assessors could give grades up to 2, but revision 1 contains grades up to 3"
         ):
-            settle.keep(session, OPERATOR, "t", 1, Choice(rule="max"), "two assessors")
-        token = settle.keep(session, OPERATOR, "t", 1, Choice(rule="max"), "two assessors", other_scale=True)
+            settle.keep(session, OPERATOR, "t", 1, Settling(rule="max", note="two assessors"))
+        token = settle.keep(
+            session, OPERATOR, "t", 1, Settling(rule="max", note="two assessors", other_scale=True)
+        )
     with database.read() as session:
         draft = revisions.find_draft(session, OPERATOR, "t", token)
     assert (draft.note, draft.line, draft.by.kind) == ("two assessors", "main", "human")
@@ -154,9 +156,9 @@ def test_what_cannot_be_settled_or_kept_is_refused(database: Database, tmp_path:
         with pytest.raises(Invalid):
             _settled(database, **choice)
     with database.write() as session, pytest.raises(Conflict):
-        settle.keep(session, OPERATOR, "t", 1, Choice(), "a note")
+        settle.keep(session, OPERATOR, "t", 1, Settling(note="a note"))
     with database.write() as session, pytest.raises(Invalid):
-        settle.keep(session, OPERATOR, "t", 1, Choice(unjudged="unjudged"), " ", other_scale=True)
+        settle.keep(session, OPERATOR, "t", 1, Settling(unjudged="unjudged", note=" ", other_scale=True))
     with database.read() as session, pytest.raises(Forbidden):
         settle.settled_pool(session, Viewer(77, "Nina"), "t", 1, Choice())
 

@@ -128,9 +128,13 @@ def test_an_organiser_decides_one_document_after_the_other(olga: FlaskClient) ->
     sent = form(first, f"{CASE}?topic=1&docno=d2")
     following = olga.post(f"{CASE}?topic=1&docno=d2", data={**sent, "grade": "1"})
     assert following.headers["Location"] == f"{CASE}?topic=1&docno=d5"
+    following_page = olga.get(following.headers["Location"])
     again = olga.post(f"{CASE}?topic=1&docno=d2", data={**sent, "grade": "1"})
     assert again.status_code == 303
-    last = olga.post(f"{CASE}?topic=1&docno=d5", data={"key": "x", "grade": "0", "note": "an advertisement"})
+    last = olga.post(
+        f"{CASE}?topic=1&docno=d5",
+        data={**form(following_page, f"{CASE}?topic=1&docno=d5"), "grade": "0", "note": "an advertisement"},
+    )
     assert last.headers["Location"] == f"{POOL}/adjudication"
     assert "All disagreements are decided" in main(olga.get(f"{POOL}/adjudication"))
     decided = table(olga.get(f"{POOL}/adjudication?shown=decided"), "2 documents")
@@ -146,7 +150,10 @@ def test_an_organiser_decides_one_document_after_the_other(olga: FlaskClient) ->
 def test_a_bad_decision_comes_back_with_its_reason(olga: FlaskClient) -> None:
     """A grade that is no number or not the task's: nothing is stored, the note is still there."""
     for grade in ("7", "", "x"):
-        answer = olga.post(f"{CASE}?topic=1&docno=d2", data={"key": "k", "grade": grade, "note": "kept"})
+        answer = olga.post(
+            f"{CASE}?topic=1&docno=d2",
+            data={"topic": "1", "docno": "d2", "key": "k", "grade": grade, "note": "kept"},
+        )
         assert answer.status_code == 422
         assert parsed(answer).select_one("textarea[name=note]").get_text() == "kept"  # type: ignore[union-attr]
     assert olga.get(f"{CASE}?topic=1&docno=nowhere").status_code == 404

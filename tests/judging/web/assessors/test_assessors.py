@@ -95,7 +95,7 @@ def test_documents_are_assigned(site: Site, olga: FlaskClient) -> None:
         ids = session.scalars(select(Assessor.id).order_by(Assessor.id)).all()
     sent = pages.form(olga.get(f"{HERE}/assessors"), f"{HERE}/assignments")
     response = olga.post(
-        f"{HERE}/assignments", data={**sent, "assessor": ids, "way": "share", "overlap": "100"}
+        f"{HERE}/assignments", data={**sent, "assessors": ids, "way": "share", "overlap": "100"}
     )
     assert response.status_code == 303
     rows = pages.table(olga.get(f"{HERE}/assessors"), "Topics of pool 1")
@@ -144,15 +144,14 @@ def test_labels_of_a_machine_are_marked(olga: FlaskClient) -> None:
 
 def test_guidelines_examples_and_grades(site: Site, olga: FlaskClient) -> None:
     """What the organiser writes is what the assessor reads."""
-    address = f"{HERE}/guidelines"
-    for data in (
-        {"text": "Be *kind*."},
-        {"names": "0 no\n1 partly\n2 fully"},
-        {"topic": "cats", "text_of": "A cat.", "grade": "2", "why": "It is one."},
-        {"topic": "dogs", "text_of": "A dog.", "grade": "0", "why": "None."},
+    for part, data in (
+        ("guidelines", {"text": "Be *kind*."}),
+        ("grades", {"grades": "0 no\n1 partly\n2 fully"}),
+        ("examples", {"topic": "cats", "text": "A cat.", "grade": "2", "why": "It is one."}),
+        ("examples", {"topic": "dogs", "text": "A dog.", "grade": "0", "why": "None."}),
+        ("examples/2/remove", {}),
     ):
-        assert olga.post(address, data=data).status_code == 303
-    olga.post(address, data={"remove": "2"})
+        assert olga.post(f"{HERE}/{part}", data=data).status_code == 303
     text = pages.main(site.browser().get(f"/judge/{site.world.judge}/1"))
     assert "Be kind" in text
     assert "Grade 2, fully: It is one." in text

@@ -215,9 +215,8 @@ def test_guidelines_come_before_the_first_topic(client: FlaskClient, token: str,
     """The way to the first document leads over them, once; they stay at their address."""
     with database.write() as session:
         labels.set_text(session, OPERATOR, "t", 1, "# Be *kind*")
-        labels.add_example(
-            session, OPERATOR, "t", 1, {"topic": "sleep", "docno": "a", "grade": 2, "why": "It says where."}
-        )
+        example = labels.Example(topic="sleep", docno="a", grade=2, why="It says where.")
+        labels.add_example(session, OPERATOR, "t", 1, example)
     response = client.get(f"/judge/{token}/1/1")
     assert response.status_code == 303
     assert response.headers["Location"] == f"/judge/{token}/1?topic=1"

@@ -56,12 +56,12 @@ def test_from_the_draw_to_everybodys_board(database: Database, client: FlaskClie
 
 
 def test_whole_topics_by_the_form(database: Database, client: FlaskClient, tmp_path: Path) -> None:
-    """Drawn, judged, and said in words; a number of topics is asked for."""
+    """Drawn, judged, and said in words; a number of topics that cannot be is refused."""
     sampled.task(database, tmp_path)
     organise(database, client)
-    for wrong in ("", "9", "27", "x"):
-        assert client.post(BOARD, data={"design": "topics", "topics": wrong}).status_code == 422
-    drawn = client.post(BOARD, data={"design": "topics", "topics": "12"})
+    for wrong in ("9", "27", "x"):
+        assert client.post(BOARD, data={"topics": wrong}).status_code == 422
+    drawn = client.post(BOARD, data={"topics": "12"})
     assert (drawn.status_code, drawn.location) == (303, "/tasks/t/pools/1")
     assert "Topics for people, 12 of the machine’s revision 1" in _text(client, "/tasks/t/pools/1")
     client.post("/tasks/t/pools/1/state", data=OPENED)

@@ -58,8 +58,8 @@ def links(organiser: FlaskClient, names: str = "Ada\nBob") -> list[str]:
 def ask(organiser: FlaskClient, runs: tuple[int, int], people: int = 1, **options: str) -> TestResponse:
     """Have the first so many assessors compare the two runs."""
     page = parsed(organiser.get("/tasks/t/side-by-side"))
-    boxes = [str(each["value"]) for each in page.select("input[name=assessor]")]
-    data = {"run": str(runs[0]), "other": [str(runs[1])], "assessor": boxes[:people], **options}
+    boxes = [str(each["value"]) for each in page.select("input[name=assessors]")]
+    data = {"run": str(runs[0]), "others": [str(runs[1])], "assessors": boxes[:people], **options}
     return organiser.post("/tasks/t/side-by-side", data=data)
 
 
@@ -193,7 +193,7 @@ def test_wrong_choices_come_back_with_the_form(organiser: FlaskClient, runs: tup
     assert ask(organiser, runs, people=0).status_code == 422
     response = ask(organiser, runs, topics="1 77", sample="2")
     assert response.status_code == 422
-    assert parsed(response).select("#topics")[0].get_text() == "1 77"
+    assert parsed(response).select("textarea[name=topics]")[0].get_text().strip() == "1 77"
     assert ask(organiser, runs, sample="some").status_code == 422
     again = organiser.post("/tasks/t/side-by-side/assessors", data={"names": "Ada"})
     assert again.status_code == 409
