@@ -29,8 +29,8 @@ def test_from_the_draw_to_everybodys_board(database: Database, client: FlaskClie
     assert client.get(BOARD).status_code == 404
     organise(database, client)
     assert "What people would say is unknown" in _text(client)
-    assert client.post(BOARD, data={"percent": "3"}).status_code == 422
-    drawn = client.post(BOARD, data={"percent": "50", "note": "first round"})
+    assert client.post(BOARD, data={"share": "3"}).status_code == 422
+    drawn = client.post(BOARD, data={"share": "50", "note": "first round"})
     assert (drawn.status_code, drawn.location) == (303, "/tasks/t/pools/1")
     assert "Sample for people, 50% of the machine’s revision 1" in _text(client, "/tasks/t/pools/1")
     assert client.post("/tasks/t/pools/1/state", data=OPENED).status_code == 303
