@@ -149,7 +149,7 @@ FAULTS = (
     ),
     Fault(
         "web",
-        "leaderboard/web/security.py",
+        "leaderboard/web/http.py",
         'ours = fetch_site == "same-origin"',
         'ours = fetch_site != "cross-site"',
         "tests/web/test_security.py",

@@ -44,7 +44,7 @@ from leaderboard.runs.web import uploads
 from leaderboard.settings import Settings
 from leaderboard.site.ops.demo import loading
 from leaderboard.suites.web import sending as suite_sending
-from leaderboard.web import requests
+from leaderboard.web import session as web_session
 from tests.make import build, masked, memory, people, phased, twins, walks
 from tests.make.apps import application
 from tests.make.copies import Kept
@@ -208,7 +208,7 @@ def _commands(command: click.Command, above: tuple[str, ...]) -> Iterator[tuple[
 def _without_chance(patch: pytest.MonkeyPatch) -> None:
     for module in (uploads, suite_sending):
         patch.setattr(module, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
-    patch.setattr(requests, "new_id", lambda: "chance")
+    patch.setattr(web_session, "new_id", lambda: "chance")
     twins.note_at_one_moment(patch)
 
 

@@ -13,15 +13,15 @@ from jinja2.compiler import CodeGenerator, Frame
 
 from leaderboard import __version__, features, reference, temporary
 from leaderboard.core import slots
-from leaderboard.db.base import SECRETS, Base
-from leaderboard.db.engine import Database
+from leaderboard.db.engine import SECRETS, Base, Database
 from leaderboard.logs import WebCounter
 from leaderboard.resources import bundled
 from leaderboard.settings import Settings
 from leaderboard.shared import Shared
-from leaderboard.web import addresses, errors, filters, requests, rules, security, session
+from leaderboard.web import addresses, errors, filters, rules, session
 from leaderboard.web import kept as kept_pages
 from leaderboard.web.api.problems import as_answer_of_the_api
+from leaderboard.web.http import checks, refuse_many_fields, refuse_unstorable, register
 from leaderboard.web.kept import KeptFiles
 
 log = logging.getLogger(__name__)
@@ -108,14 +108,14 @@ def create_app(
     # FLASK_DEBUG in the environment, meant for another program, would expose internals.
     app.debug = False
     session.register(app, session.Site(settings, database, wake))
-    requests.register(app)
+    session.register_traces(app)
     app.extensions[rules.BUDGET] = rules.Budget(shared=shared)
-    security.register(app, settings)
+    register(app, settings)
     errors.register(app)
-    inside = (rules.refuse_unread, security.refuse_many_fields, security.refuse_unstorable)
+    inside = (rules.refuse_unread, refuse_many_fields, refuse_unstorable)
     files = KeptFiles(settings.data, shared.memory, settings.kept_bytes) if shared else None
     kept_pages.register_pages(app, settings.kept_bytes, files)
-    for check in (*security.checks(), rules.enforce, rules.enforce_budget, *inside, kept_pages.answer_page):
+    for check in (*checks(), rules.enforce, rules.enforce_budget, *inside, kept_pages.answer_page):
         app.before_request(check)
     kept_pages.register_static(app, settings.site_logo)
     kept_pages.register_styles(app)
@@ -123,7 +123,7 @@ def create_app(
     app.jinja_env.globals.update(site_name=settings.site_name, site_about=settings.site_about)
     reference.register(app)
     app.after_request(lambda answer: as_answer_of_the_api(answer) if session.in_api() else answer)
-    requests.register_request_counts(app, counter)
+    session.register_request_counts(app, counter)
     rules.require_rules(app)
     return app
 

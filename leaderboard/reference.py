@@ -19,7 +19,7 @@ from leaderboard.accounts.ops.tokens import MEANINGS
 from leaderboard.errors import NotFound
 from leaderboard.features import FEATURES
 from leaderboard.runs.api import partial_uploads
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import MAX_ID
 from leaderboard.web.api import glossary
 from leaderboard.web.api.operations import PIECE, Header, Operation, add_to
@@ -353,7 +353,7 @@ def show() -> ResponseReturnValue:
         types=TYPES,
         meanings=MEANINGS,
     )
-    return responses.page(page)
+    return http.page(page)
 
 
 @blueprint.get("/api/problems/<name>")
@@ -362,14 +362,14 @@ def problem(name: str) -> ResponseReturnValue:
     """Meaning of a problem type, and its remedy."""
     if name not in TYPES:
         raise NotFound(f"There is no problem type {name[:64]!r}. All types are listed at /api.")
-    return responses.page(render_template("api/problem.html", kind=TYPES[name]))
+    return http.page(render_template("api/problem.html", kind=TYPES[name]))
 
 
 @blueprint.get("/api/v1/openapi.json", merge_slashes=False)
 @rule(PUBLIC)
 def document() -> ResponseReturnValue:
     """The OpenAPI 3.1 document."""
-    return responses.as_stored(written(operations()), "application/json")
+    return http.as_stored(written(operations()), "application/json")
 
 
 @blueprint.app_template_filter("with_code")

@@ -34,8 +34,8 @@ from leaderboard.logs import WebCounter
 from leaderboard.settings import Settings
 from leaderboard.shared import LARGE_BODIES, REMAINDERS, Shared
 from leaderboard.site.web.rehearsal import rehearse
+from leaderboard.web.http import HEADERS
 from leaderboard.web.rules import ADMITTED, REFUSAL, Gate, Look
-from leaderboard.web.security import HEADERS
 
 SMALL_BODIES = 32 * 2**20
 """Total memory of small bodies, in bytes."""

@@ -8,7 +8,7 @@ import zstandard
 from sqlalchemy.dialects import sqlite
 
 from leaderboard import checksums
-from leaderboard.db.base import FloatArray
+from leaderboard.db.engine import FloatArray
 from leaderboard.errors import Damaged
 from leaderboard.judging.ops.pools import previews as pool_documents
 from leaderboard.runs.ops.prepare import unpack_chunk

@@ -109,7 +109,7 @@ def test_every_line_of_a_request_has_its_number(
     numbers = [client.get("/healthz").headers["X-Request-ID"] for _ in range(2)]
     logging.getLogger("leaderboard.test").info("after")
     *told, after = _lines(capsys)
-    loggers = ["leaderboard.site.web.health", "leaderboard.web.requests"] * 2
+    loggers = ["leaderboard.site.web.health", "leaderboard.web.session"] * 2
     assert [line["logger"] for line in told] == loggers
     assert [line["request"] for line in told] == [numbers[0]] * 2 + [numbers[1]] * 2
     assert "request" not in after

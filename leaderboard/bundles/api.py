@@ -14,9 +14,8 @@ from leaderboard.core.policy import Scope
 from leaderboard.errors import Invalid, Problem
 from leaderboard.tasks.api.drafts import ImportAnswer, ImportedRun
 from leaderboard.web.api.operations import Reply, operation
-from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
-from leaderboard.web.session import finish_reading, reading, viewer
+from leaderboard.web.session import finish_reading, hands_out_judgments, reading, viewer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

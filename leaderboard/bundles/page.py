@@ -32,7 +32,7 @@ from leaderboard.core.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.db.engine import Database, unlimited
 from leaderboard.db.tables import Edition, Evaluation, Phase, QrelsRevision, Run, Task, Team
 from leaderboard.errors import Invalid, NotFound
-from leaderboard.scoring.ops.evaluations.score import SCORED, require_whole
+from leaderboard.scoring.ops.evaluations.shown import SCORED, require_whole
 from leaderboard.signatures import ops as signatures
 from leaderboard.tables.record import Column, Table, cell, columns_from, counted, csv_text
 from leaderboard.tasks.ops.citing import FORMS, citation_of

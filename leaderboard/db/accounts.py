@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from leaderboard.db.base import Base
+from leaderboard.db.engine import Base
 
 
 class SigningKey(Base):

@@ -1,4 +1,7 @@
-"""The engine and the two kinds of session: reading, which cannot write, and writing, which commits once."""
+"""The base of all tables, the engine, and two kinds of session.
+
+A reading session cannot write; a writing one commits once.
+"""
 
 import logging
 import os
@@ -7,19 +10,177 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, func, make_url, select, text
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    Connection,
+    DateTime,
+    Dialect,
+    Engine,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    create_engine,
+    event,
+    func,
+    insert,
+    make_url,
+    select,
+    text,
+)
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, OperationalError
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy.schema import Table
+from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from leaderboard.db import site_version
-from leaderboard.db.base import Base
+from leaderboard.checksums import numbers, with_checksum
 from leaderboard.errors import Invalid
 from leaderboard.objects import ObjectStore
+
+CONVENTION = {
+    "ix": "ix_%(column_0_label)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+BigId: TypeEngine[int] = BigInteger().with_variant(Integer(), "sqlite")
+"""64-bit id; SQLite counts up only a column declared INTEGER, which is 64 bits wide there."""
+
+Bytewise: TypeEngine[str] = String().with_variant(String(collation="C"), "postgresql")
+"""Text compared byte by byte in both databases: docnos and topic ids."""
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A moment in UTC; naive datetimes are refused, SQLite gets them without zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """The value as the database keeps it."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a moment without time zone was about to be stored")
+        utc = value.astimezone(UTC)
+        return utc.replace(tzinfo=None) if dialect.name == "sqlite" else utc
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
+        """The stored moment, with its zone."""
+        if value is None:
+            return None
+        moment: datetime = value
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+class FloatArray(TypeDecorator[npt.NDArray[np.float64]]):
+    """A float64 vector as little-endian bytes and their checksum; damage is raised when it is read."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def process_bind_param(self, value: npt.NDArray[np.float64] | None, dialect: Dialect) -> bytes | None:
+        """The vector's bytes and their checksum."""
+        return None if value is None else with_checksum(np.asarray(value, dtype="<f8").tobytes())
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> npt.NDArray[np.float64] | None:
+        """The vector, read-only; raises Damaged where its checksum does not match."""
+        return None if value is None else np.frombuffer(numbers(value, "scores"), dtype="<f8")
+
+
+SECRETS = frozenset(
+    {
+        *("password_hash", "token_sha256", "secret", "old_secret", "idempotency_key", "dedupe_key"),
+        *("entry_code", "pseudonym_seed", "click_key"),
+    }
+)
+"""Columns, of any table, that no page shows unless its own record says so."""
+
+
+class Base(DeclarativeBase):
+    """Base of all tables."""
+
+    metadata = MetaData(naming_convention=CONVENTION)
+    type_annotation_map = {  # noqa: RUF012 (read by SQLAlchemy)
+        int: BigId,
+        datetime: UtcDateTime,
+        dict[str, Any]: JSON,
+        list[str]: JSON,
+        list[int]: JSON,
+        list[dict[str, Any]]: JSON,
+        bytes: LargeBinary,
+    }
+
+
+RAISE = text("UPDATE site_version SET number = number + 1")
+RAISE_IF_WRITTEN = text(
+    "UPDATE site_version SET number = number + 1 WHERE txid_current_if_assigned() IS NOT NULL"
+)
+COUNTED = "changes counted"
+"""Of a connection to SQLite: how many rows it had changed when that was last checked."""
+
+
+class SiteVersion(Base):
+    """The one row: two readers who find the same number see the same site, except for the clock."""
+
+    __tablename__ = "site_version"
+    __table_args__ = (CheckConstraint("id = 1", name="one"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    number: Mapped[int]
+
+
+@event.listens_for(SiteVersion.__table__, "after_create")
+def _fill(table: Table, connection, **_: object) -> None:  # type: ignore[no-untyped-def]
+    connection.execute(insert(table).values(id=1, number=0))
+
+
+def present_version(engine: Engine) -> int | None:
+    """The current version; None where the database has none, or does not answer.
+
+    It is read before every page of a visitor, so by the driver: a session takes ten times as long.
+    """
+    try:
+        with closing(engine.raw_connection()) as connection:
+            cursor = connection.cursor()
+            cursor.execute("SELECT number FROM site_version")
+            row = cursor.fetchone()
+            cursor.close()
+    except engine.dialect.loaded_dbapi.Error:
+        # Who makes the page then meets the same error, as every page does, and says what it means.
+        return None
+    return None if row is None else int(row[0])
+
+
+def count_change(session: Session, is_shown: bool) -> None:
+    """Raise the version where this transaction wrote what may be shown; the last thing before its commit.
+
+    Who waits for the row waits for another's commit alone: nothing is locked after it.
+    """
+    session.flush()
+    connection = session.connection()
+    if connection.dialect.name != "sqlite":
+        if is_shown:
+            session.execute(RAISE_IF_WRITTEN)
+        return
+    driver = connection.connection.driver_connection
+    assert driver is not None, "the connection is open"
+    if is_shown and driver.total_changes != connection.info.get(COUNTED, 0):
+        session.execute(RAISE)
+    # Hidden data is counted here too, or the next transaction would appear to have written it.
+    connection.info[COUNTED] = driver.total_changes
+
 
 if sys.platform != "win32":
     import fcntl
@@ -141,7 +302,7 @@ class Database:
             if lock_wait_s is not None and not self.is_sqlite:
                 session.execute(text(f"SET LOCAL lock_timeout = {_milliseconds(wait_s)}"))
             yield session
-            site_version.count_change(session, is_shown)
+            count_change(session, is_shown)
 
     def _patient(self, wait_s: float) -> Engine:
         """The engine with the rest of a writer's timeout, which SQLite gets at each BEGIN."""

@@ -9,7 +9,7 @@ from sqlalchemy import CheckConstraint, Connection, ForeignKey, Index, UniqueCon
 from sqlalchemy.orm import Mapped, Mapper, QueryContext, mapped_column
 
 from leaderboard.checksums import damaged, of_row
-from leaderboard.db.base import Base, FloatArray
+from leaderboard.db.engine import Base, FloatArray
 
 
 class Snapshot(Base):

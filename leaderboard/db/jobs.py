@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from leaderboard.db.base import Base
+from leaderboard.db.engine import Base
 
 
 class Job(Base):

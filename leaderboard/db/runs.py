@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column
 
-from leaderboard.db.base import Base, Bytewise
+from leaderboard.db.engine import Base, Bytewise
 
 
 class UploadBatch(Base):

@@ -21,7 +21,7 @@ from leaderboard.db.accounts import (
     WebhookDelivery,
     WebSession,
 )
-from leaderboard.db.base import Base
+from leaderboard.db.engine import Base, SiteVersion
 from leaderboard.db.evaluations import Alignment, Edition, Evaluation, EvaluationMean, Snapshot, Statistic
 from leaderboard.db.jobs import Job, Worker
 from leaderboard.db.judging import (
@@ -55,7 +55,6 @@ from leaderboard.db.runs import (
     UploadBatch,
     UploadChunk,
 )
-from leaderboard.db.site_version import SiteVersion
 from leaderboard.db.suites import Suite, SuiteMember, SuiteRun, SuiteRunPart
 from leaderboard.db.tasks import (
     Announcement,

@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, Connection, ForeignKey, Index, and_, delet
 from sqlalchemy.orm import InstrumentedAttribute, Mapped, Mapper, Session, attributes, mapped_column
 
 from leaderboard.db.accounts import Team
-from leaderboard.db.base import Base, Bytewise
+from leaderboard.db.engine import Base, Bytewise
 from leaderboard.db.runs import Run
 from leaderboard.db.tasks import Topic
 

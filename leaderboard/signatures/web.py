@@ -3,7 +3,7 @@
 from flask import Blueprint, Response
 
 from leaderboard.signatures import ops as signatures
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading
 
@@ -14,4 +14,4 @@ blueprint = Blueprint("signatures", __name__)
 @rule(PUBLIC)
 def keys() -> Response:
     """The keys that the site signs and signed with."""
-    return responses.as_stored(signatures.keys_text(signatures.keys(reading())), "application/json")
+    return http.as_stored(signatures.keys_text(signatures.keys(reading())), "application/json")

@@ -28,8 +28,7 @@ from leaderboard.core.jobs import health, leases, queue
 from leaderboard.core.jobs.leases import FailedJob
 from leaderboard.core.jobs.queue import SENT, WAITING, JobCount
 from leaderboard.core.policy import Viewer, require_operator
-from leaderboard.db.base import Base
-from leaderboard.db.engine import now
+from leaderboard.db.engine import Base, now
 from leaderboard.db.tables import Account, Job, Mail, Member, SecondFactor, WebhookDelivery, WebSession
 from leaderboard.errors import Invalid, Problem
 from leaderboard.logs import Metric, Sample
@@ -296,7 +295,7 @@ KINDS = {
     "jobs": "queue",
     "judging": "judgments, pools and labels",
     "runs": "runs and uploads",
-    "site_version": "site version",
+    "engine": "site version",
     "suites": "suites and their runs",
     "tasks": "tasks, teams in them, topics, documents and announcements",
     "words": "search index",

@@ -20,7 +20,7 @@ from leaderboard.core import phase_rules, policy
 from leaderboard.core.phase_rules import KINDS
 from leaderboard.core.policy import Viewer
 from leaderboard.core.slots import Part
-from leaderboard.db.site_version import SiteVersion
+from leaderboard.db.engine import SiteVersion
 from leaderboard.db.tables import Run, SuiteRunPart, Task, Team
 from leaderboard.errors import Invalid, NotFound
 from leaderboard.memory import Kept

@@ -11,9 +11,9 @@ from leaderboard import fields
 from leaderboard.core.actions import Action
 from leaderboard.errors import Conflict, Invalid, LeaderboardError, OverQuota
 from leaderboard.web.errors import form_again, wants_json
+from leaderboard.web.http import local_path
 from leaderboard.web.marks import record_sent
 from leaderboard.web.rules import SIGNED_IN, Access, Body, received, rule
-from leaderboard.web.security import local_path
 from leaderboard.web.session import settings, viewer, wake, writing
 
 Again = Callable[..., str]

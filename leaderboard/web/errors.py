@@ -17,8 +17,7 @@ from leaderboard.core.policy import ANONYMOUS
 from leaderboard.logs import masked
 from leaderboard.tables.record import Column, Place, Table, columns_from
 from leaderboard.web import marks
-from leaderboard.web.requests import request_id
-from leaderboard.web.session import DEVICE, cookie, in_api, memo, reading, settings
+from leaderboard.web.session import DEVICE, cookie, in_api, memo, reading, request_id, settings
 
 log = logging.getLogger(__name__)
 

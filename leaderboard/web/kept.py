@@ -34,11 +34,11 @@ from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
 from leaderboard.core import phase_rules
-from leaderboard.db import site_version
+from leaderboard.db import engine
 from leaderboard.errors import Invalid
 from leaderboard.memory import Kept
 from leaderboard.shared import Memory
-from leaderboard.web import requests, session
+from leaderboard.web import session
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import IS_SHARED, database, reading
 
@@ -343,7 +343,7 @@ def answer_page() -> Response | None:
     if page is None:
         until = store.begin(version)
         page, source = store.find_elsewhere(address, version), "file"
-    requests.counter().kept_page(source if page is not None else "none")
+    session.counter().kept_page(source if page is not None else "none")
     if page is not None:
         return page.response()
     g.to_be_kept = Asked(address, version, until)
@@ -353,13 +353,13 @@ def answer_page() -> Response | None:
 def _version() -> int | None:
     """The version of the server that the page is read from: a replica's must not pass for a newer one."""
     replica = database().replica
-    version = site_version.number(replica) if replica is not None else None
+    version = engine.present_version(replica) if replica is not None else None
     setattr(g, IS_SHARED, version is not None)
     if version is not None:
         return version
     if replica is not None:
         database().lose_replica("it has no version")
-    return site_version.number(database().engine)
+    return engine.present_version(database().engine)
 
 
 def offer(response: Response) -> Response | None:
@@ -386,7 +386,7 @@ def _may_be_kept() -> bool:
         and request.blueprint in ROOMS
         and not request.cookies
         and "Authorization" not in request.headers
-        and not requests.is_recorded(request.endpoint)
+        and not session.is_recorded(request.endpoint)
     )
 
 

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import delete, insert, update
 
-from leaderboard.db import site_version
+from leaderboard.db import engine
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Collection, SiteVersion, Worker
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.dialect
 
 
 def _number(database: Database) -> int:
-    found = site_version.number(database.engine)
+    found = engine.present_version(database.engine)
     assert found is not None
     return found
 

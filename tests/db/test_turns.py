@@ -12,8 +12,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from leaderboard.db import engine
-from leaderboard.db.engine import Database
-from leaderboard.db.site_version import SiteVersion
+from leaderboard.db.engine import Database, SiteVersion
 
 pytestmark = pytest.mark.dialect
 

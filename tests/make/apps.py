@@ -13,7 +13,8 @@ from leaderboard import __version__
 from leaderboard.application import create_app
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
-from leaderboard.web import kept, security, session
+from leaderboard.web import kept, session
+from leaderboard.web.http import trusted_hosts
 from tests.make.memory import TEMPLATES
 
 
@@ -26,7 +27,7 @@ def application(settings: Settings, database: Database) -> Flask:
     assert not settings.public_url, "only create_app puts the proxy's headers in place"
     app = copy.copy(_compiled())
     app.config = copy.copy(app.config)
-    app.config["TRUSTED_HOSTS"] = security.trusted_hosts(settings)
+    app.config["TRUSTED_HOSTS"] = trusted_hosts(settings)
     app.extensions = {**app.extensions, session.EXTENSION: session.Site(settings, database, lambda: None)}
     kept.register_pages(app, settings.kept_bytes)
     (settings.data / "tmp").mkdir(parents=True, exist_ok=True)

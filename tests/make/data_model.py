@@ -5,7 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from leaderboard.db import tables
-from leaderboard.db.base import Base
+from leaderboard.db.engine import Base
 
 PATH = Path(__file__).resolve().parents[2] / "docs" / "data-model.md"
 HEAD = """# Data model

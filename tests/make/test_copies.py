@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from leaderboard.accounts.ops import teams
 from leaderboard.core.policy import OPERATOR
-from leaderboard.db import site_version
+from leaderboard.db import engine
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Evaluation, Run, Team
 from leaderboard.runs.ops import uploads
@@ -188,7 +188,7 @@ def test_a_page_of_before_is_not_shown_again(
     for _ in range(2):
         database = shared()
         build.task(database, tmp_path)
-        before = site_version.number(database.engine)
+        before = engine.present_version(database.engine)
         build.run(database, tmp_path, RANKINGS, "first")
-        assert site_version.number(database.engine) != before
+        assert engine.present_version(database.engine) != before
     assert sent == ["first"]

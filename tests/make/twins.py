@@ -21,8 +21,7 @@ from leaderboard.bundles import page as bundles
 from leaderboard.bundles.ops import describing
 from leaderboard.core import audit, policy
 from leaderboard.core.jobs.health import JobHealth
-from leaderboard.db.base import UtcDateTime
-from leaderboard.db.engine import Database
+from leaderboard.db.engine import Database, UtcDateTime
 from leaderboard.db.tables import (
     Entry,
     Run,

@@ -23,7 +23,7 @@ from leaderboard.errors import Invalid
 from leaderboard.mirror import mirror
 from leaderboard.mirror.mirror import rewritten
 from leaderboard.settings import Settings
-from leaderboard.web import requests
+from leaderboard.web import session
 from tests.make import twins, worlds
 from tests.make.apps import application
 from tests.make.twins import World
@@ -219,7 +219,7 @@ def test_two_worlds_that_differ_in_what_is_held_back_have_one_mirror(
     """Nothing that visitors are not shown gets into a file, byte for byte."""
     moment = datetime.now(UTC).replace(microsecond=0)
     trees = []
-    monkeypatch.setattr(requests, "new_id", lambda: "chance")
+    monkeypatch.setattr(session, "new_id", lambda: "chance")
     twins.open_under_one_address(monkeypatch)
     monkeypatch.setattr(mirror, "datetime", SimpleNamespace(now=lambda zone: moment))
     for secret in ("a", "b"):

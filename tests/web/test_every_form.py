@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from leaderboard.db.base import UtcDateTime
+from leaderboard.db.engine import UtcDateTime
 from leaderboard.db.tables import Account, Phase, Task, TaskRole
 from tests.make import twins, walks
 from tests.make.twins import World

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, event
 from werkzeug.exceptions import HTTPException
 from werkzeug.test import TestResponse
 
-from leaderboard.web.security import POLICY
+from leaderboard.web.http import POLICY
 from tests.make.loops import some
 from tests.web.conftest import Site
 from tests.web.matrix import DRAFTS, MATRIX, VIEWERS

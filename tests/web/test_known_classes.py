@@ -29,7 +29,8 @@ from leaderboard.scoring.ops import setting_values
 from leaderboard.settings import Settings
 from leaderboard.site.ops import backups
 from leaderboard.tables.record import Column, Table, csv_text
-from leaderboard.web import filters, security
+from leaderboard.web import filters
+from leaderboard.web.http import local_path
 from tests.make import hooks, people
 from tests.make.apps import application
 from tests.make.people import PASSWORD
@@ -204,7 +205,7 @@ def test_enumeration_and_flooding_by_reset(site: Site) -> None:
 @pytest.mark.parametrize("target", AWAY)
 def test_redirect_validators_passed_by_backslash_tab_and_slashes(site: Site, target: str) -> None:
     """After signing in one stays on this site, whatever the address says."""
-    assert security.local_path(target) == "/"
+    assert local_path(target) == "/"
     client = browser(site.app)
     people_of = {"name": "Nina", "password": PASSWORD, "next": target}
     answer = client.post("/sign-in", data=people_of)

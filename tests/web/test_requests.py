@@ -32,7 +32,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> Iterator[list[dict[str, object]]]
         def emit(self, record: logging.LogRecord) -> None:
             found.append(json.loads(logs.JsonLines().format(record)))
 
-    handler, logger = Keeping(), logging.getLogger("leaderboard.web.requests")
+    handler, logger = Keeping(), logging.getLogger("leaderboard.web.session")
     with caplog.at_level(logging.INFO, logger.name):
         logger.addHandler(handler)
         yield found

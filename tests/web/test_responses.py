@@ -11,7 +11,7 @@ from flask import Blueprint, Flask, Response
 
 from leaderboard.settings import Settings
 from leaderboard.tables.record import Files
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import FormConverter
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, Rule, rule, rule_of
 from tests.make.tables import table
@@ -27,9 +27,7 @@ def request_context(settings: Settings) -> Any:
 
 
 def _csv(*cells: Any, name: str = "x") -> Response:
-    return responses.table_file(
-        "csv", table([f"head{at}" for at in range(len(cells))], [list(cells)], name=name)
-    )
+    return http.table_file("csv", table([f"head{at}" for at in range(len(cells))], [list(cells)], name=name))
 
 
 def _row(response: Response) -> list[str]:
@@ -39,7 +37,7 @@ def _row(response: Response) -> list[str]:
 @pytest.mark.usefixtures("request_context")
 def test_numbers_survive_both_forms_bit_by_bit() -> None:
     """Every double read back from JSON and from CSV is the one that was given."""
-    assert json.loads(responses.as_json({"a": list(AWKWARD)}).get_data())["a"] == list(AWKWARD)
+    assert json.loads(http.as_json({"a": list(AWKWARD)}).get_data())["a"] == list(AWKWARD)
     assert [float(cell) for cell in _row(_csv(*AWKWARD))] == list(AWKWARD)
     assert math.copysign(1, float(_row(_csv(-0.0))[0])) == -1
 
@@ -55,7 +53,7 @@ def test_text_that_a_spreadsheet_would_run_is_quoted(start: str) -> None:
 @pytest.mark.usefixtures("request_context")
 def test_heads_are_guarded_and_numbers_are_not() -> None:
     """A negative number stays a number; a column named like a formula does not."""
-    response = responses.table_file("csv", table(["=cmd", "n"], [["x", -2]]))
+    response = http.table_file("csv", table(["=cmd", "n"], [["x", -2]]))
     assert list(csv.reader(io.StringIO(response.get_data(as_text=True)))) == [["'=cmd", "n"], ["x", "-2"]]
 
 
@@ -88,13 +86,13 @@ def test_a_csv_is_a_file_with_a_plain_name(name: str, file: str) -> None:
 def test_what_is_no_json_is_never_sent_as_json(value: float) -> None:
     """NaN and infinities are our bug, not the reader's."""
     with pytest.raises(ValueError, match="not JSON compliant"):
-        responses.as_json({"a": value})
+        http.as_json({"a": value})
 
 
 @pytest.mark.usefixtures("request_context")
 def test_text_in_json_is_readable() -> None:
     """Letters outside ASCII are sent as they are, in UTF-8."""
-    response = responses.as_json({"name": "Müller 東京"})
+    response = http.as_json({"name": "Müller 東京"})
     assert "Müller 東京" in response.get_data().decode()
     assert response.mimetype == "application/json"
 
@@ -103,13 +101,13 @@ def test_the_same_bytes_have_the_same_tag_and_are_not_sent_twice() -> None:
     """The tag is made of the bytes alone; with it, and also weakened by a proxy, the answer is 304."""
     app = Flask("bare")
     with app.test_request_context("/"):
-        first, same, other = (responses.page(html).headers["ETag"] for html in ("a", "a", "b"))
+        first, same, other = (http.page(html).headers["ETag"] for html in ("a", "a", "b"))
     assert first == same != other
     for tag in (first, f"W/{first}"):
         with app.test_request_context("/", headers={"If-None-Match": tag}):
-            again = responses.page("a")
+            again = http.page("a")
             assert (again.status_code, again.headers["ETag"]) == (304, first)
-            assert responses.page("b").status_code == 200
+            assert http.page("b").status_code == 200
 
 
 def test_a_page_and_its_files_are_registered_at_once(
@@ -119,19 +117,19 @@ def test_a_page_and_its_files_are_registered_at_once(
     app, blueprint = Flask("bare"), Blueprint("words", "bare")
     app.url_map.converters["form"] = FormConverter
     monkeypatch.setattr(
-        responses, "render_template", lambda name, **known: f"{name} {known['page']} {known['letters']}"
+        http, "render_template", lambda name, **known: f"{name} {known['page']} {known['letters']}"
     )
     files: Files[str] = Files(
         facts=lambda word: {"word": word}, tables={"letters": lambda word: table(["letter"], list(word))}
     )
 
-    @responses.with_files(blueprint, "/<word>", "word.html", files, letters=len)
+    @http.with_files(blueprint, "/<word>", "word.html", files, letters=len)
     @rule(PUBLIC, is_computed=True)
     def show(word: str) -> str:
         """A word."""
         return word
 
-    @responses.with_files(blueprint, "/all/<word>", str.upper, files, is_kept=False)
+    @http.with_files(blueprint, "/all/<word>", str.upper, files, is_kept=False)
     @rule(SIGNED_IN)
     def every(word: str) -> str:
         """A word."""

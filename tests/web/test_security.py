@@ -16,7 +16,7 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import WebSession
 from leaderboard.settings import Settings
 from leaderboard.web.filters import render
-from leaderboard.web.security import POLICY, local_path
+from leaderboard.web.http import POLICY, local_path
 from tests.make import pages
 from tests.make.loops import some
 from tests.make.people import PASSWORD

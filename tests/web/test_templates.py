@@ -7,8 +7,7 @@ import pytest
 from jinja2 import Environment
 
 from leaderboard.application import COMPILED, create_app, load_templates
-from leaderboard.db.base import SECRETS
-from leaderboard.db.engine import Database
+from leaderboard.db.engine import SECRETS, Database
 from leaderboard.db.tables import Task, metadata
 from leaderboard.settings import Settings
 

@@ -27,8 +27,8 @@ from leaderboard.db.tables import QrelsRevision
 from leaderboard.runs.web import uploads
 from leaderboard.scoring.ops.evaluations import shown as shown_editions
 from leaderboard.suites.web import sending as suite_sending
-from leaderboard.web import requests, responses
-from leaderboard.web.responses import PRINTED
+from leaderboard.web import http, session
+from leaderboard.web.http import PRINTED
 from leaderboard.web.session import API, reading
 from tests.make import twins, walks
 from tests.make.twins import World
@@ -106,11 +106,11 @@ def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tupl
     """The two worlds, where chance (the upload form's key, a request's number) is the same too."""
     monkeypatch.setattr(uploads, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
     monkeypatch.setattr(suite_sending, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
-    monkeypatch.setattr(requests, "new_id", lambda: "chance")
+    monkeypatch.setattr(session, "new_id", lambda: "chance")
     twins.open_under_one_address(monkeypatch)
     twins.note_at_one_moment(monkeypatch)
     monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
-    monkeypatch.setattr(requests, "_record", walks.noted_once(requests._record))
+    monkeypatch.setattr(session, "_record", walks.noted_once(session._record))
     return filled
 
 
@@ -330,7 +330,7 @@ def _leader_of_every_task(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _tag_of_hidden_state(monkeypatch: pytest.MonkeyPatch) -> None:
     """An entity tag made of when or what was stored, not of the bytes shown."""
-    real = responses._kept
+    real = http._kept
 
     def tagged(response: Response) -> Response:
         digests = reading().scalars(select(QrelsRevision.sha256).order_by(QrelsRevision.id)).all()
@@ -338,19 +338,19 @@ def _tag_of_hidden_state(monkeypatch: pytest.MonkeyPatch) -> None:
         response.set_etag(hashlib.sha256("".join(digests).encode()).hexdigest())
         return response
 
-    monkeypatch.setattr(responses, "_kept", tagged)
+    monkeypatch.setattr(http, "_kept", tagged)
 
 
 def _states_of_all_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A header that counts runs nobody may know of."""
-    real = responses.page
+    real = http.page
 
     def counted(html: str) -> Response:
         response = real(html)
         response.headers["X-Runs"] = str(len(queue.run_states(reading(), range(1, 99))))
         return response
 
-    monkeypatch.setattr(responses, "page", counted)
+    monkeypatch.setattr(http, "page", counted)
 
 
 def _true_names(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from leaderboard.core import policy, shown_names
 from leaderboard.core.policy import ANONYMOUS
 from leaderboard.db.tables import Run, Snapshot, Task, Upload
 from leaderboard.runs.web import uploads
-from leaderboard.web import requests
+from leaderboard.web import session
 from tests.make import bundles, masked, twins, walks
 from tests.make.twins import World
 from tests.web import test_two_worlds as gets
@@ -61,11 +61,11 @@ def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tupl
         monkeypatch.setattr(form, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
     monkeypatch.setattr(gets, "DOCUMENTS", (masked.DOCNO,))
     monkeypatch.setattr(gets, "HTML_STATES", 99)
-    monkeypatch.setattr(requests, "new_id", lambda: "chance")
+    monkeypatch.setattr(session, "new_id", lambda: "chance")
     twins.open_under_one_address(monkeypatch)
     twins.note_at_one_moment(monkeypatch)
     monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
-    monkeypatch.setattr(requests, "_record", walks.noted_once(requests._record))
+    monkeypatch.setattr(session, "_record", walks.noted_once(session._record))
     return filled
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import update
 from leaderboard.accounts.ops import sessions
 from leaderboard.core import phase_rules, policy
 from leaderboard.db.tables import Phase
-from leaderboard.web import requests
+from leaderboard.web import session
 from tests.make import phased, twins, walks
 from tests.make.twins import World
 from tests.web import test_two_worlds as gets
@@ -38,10 +38,10 @@ def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tupl
     monkeypatch.setattr(gets, "_walk", _walk)
     for form in (gets.uploads, gets.suite_sending):
         monkeypatch.setattr(form, "secrets", gets.SimpleNamespace(token_urlsafe=lambda _: "chance"))
-    monkeypatch.setattr(requests, "new_id", lambda: "chance")
+    monkeypatch.setattr(session, "new_id", lambda: "chance")
     twins.note_at_one_moment(monkeypatch)
     monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
-    monkeypatch.setattr(requests, "_record", walks.noted_once(requests._record))
+    monkeypatch.setattr(session, "_record", walks.noted_once(session._record))
     return filled
 
 

@@ -29,7 +29,7 @@ from leaderboard.runs.ops import uploads as runs
 from leaderboard.runs.web import uploads
 from leaderboard.scoring.ops import collections
 from leaderboard.suites.web import sending as suite_sending
-from leaderboard.web import requests
+from leaderboard.web import session
 from leaderboard.web.session import API, reading
 from tests.make import twins, walks
 from tests.make.people import PASSWORD
@@ -113,11 +113,11 @@ def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(suite_sending, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
     monkeypatch.setattr(partial_uploads, "secrets", SimpleNamespace(token_hex=lambda _: "nonsense"))
     monkeypatch.setattr(sessions, "new_token", lambda: "chance")
-    monkeypatch.setattr(requests, "new_id", lambda: "chance")
+    monkeypatch.setattr(session, "new_id", lambda: "chance")
     monkeypatch.setattr(webhooks, "new_secret", lambda: "whsec_AAAA")
     twins.open_under_one_address(monkeypatch)
     monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
-    monkeypatch.setattr(requests, "_record", walks.noted_once(requests._record))
+    monkeypatch.setattr(session, "_record", walks.noted_once(session._record))
     return filled
 
 

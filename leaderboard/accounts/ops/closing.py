@@ -12,8 +12,7 @@ from leaderboard.accounts.ops.accounts import AccountCredentials
 from leaderboard.core import audit
 from leaderboard.core.actions import Action
 from leaderboard.core.policy import Viewer, require_account, require_operator
-from leaderboard.db.base import UtcDateTime
-from leaderboard.db.engine import lock_key, lock_row, now
+from leaderboard.db.engine import UtcDateTime, lock_key, lock_row, now
 from leaderboard.db.tables import (
     Account,
     ApiToken,

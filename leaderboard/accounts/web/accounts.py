@@ -27,10 +27,10 @@ from leaderboard.core.policy import Viewer, require_account, viewer_of
 from leaderboard.errors import Conflict, Forbidden, Invalid, LeaderboardError, NotFound, Problem
 from leaderboard.settings import BY_INVITATION, CLOSED
 from leaderboard.tables.record import json_text
-from leaderboard.web import actions, responses
+from leaderboard.web import actions, http
 from leaderboard.web.errors import refused
+from leaderboard.web.http import local_path
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
-from leaderboard.web.security import local_path
 from leaderboard.web.session import (
     PENDING,
     browser,
@@ -312,9 +312,7 @@ def change_password() -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def export() -> ResponseReturnValue:
     """All that the site holds on the viewer's account, as JSON."""
-    return responses.as_file(
-        json_text(closing.export_of(reading(), viewer())), "application/json", "account.json"
-    )
+    return http.as_file(json_text(closing.export_of(reading(), viewer())), "application/json", "account.json")
 
 
 @blueprint.post("/account/delete")

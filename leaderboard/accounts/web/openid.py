@@ -17,8 +17,8 @@ from leaderboard.core.policy import Viewer, require_account
 from leaderboard.errors import Forbidden, Invalid, LeaderboardError, NotFound
 from leaderboard.settings import CLOSED, OPEN
 from leaderboard.web.errors import refused
+from leaderboard.web.http import local_path
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
-from leaderboard.web.security import local_path
 from leaderboard.web.session import (
     OPENID,
     browser,

@@ -4,7 +4,7 @@ from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
 
 from leaderboard.answers.page import answers
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
 
@@ -16,7 +16,7 @@ blueprint = Blueprint("answers", __name__)
 def show(run_id: int, topic_id: str) -> ResponseReturnValue:
     """The answer of a run on one topic, with a cited document by ?docno=."""
     page = answers.answer_page(reading(), viewer(), run_id, topic_id, request.args.get("docno"))
-    return responses.page(render_template("answers/answer.html", page=page))
+    return http.page(render_template("answers/answer.html", page=page))
 
 
 @blueprint.get("/runs/<id:run_id>/answers/<topic:topic_id>.<form:form>")
@@ -24,4 +24,4 @@ def show(run_id: int, topic_id: str) -> ResponseReturnValue:
 def export(run_id: int, topic_id: str, form: str) -> ResponseReturnValue:
     """The answer as a file."""
     page = answers.answer_page(reading(), viewer(), run_id, topic_id)
-    return responses.export(form, answers.ANSWER_FILES, page)
+    return http.export(form, answers.ANSWER_FILES, page)

@@ -29,8 +29,7 @@ from leaderboard.measures.naming import parse
 from leaderboard.measures.record import refusal
 from leaderboard.scoring.ops import board_measures, run_facts
 from leaderboard.scoring.ops.evaluations import shown as evaluations_shown
-from leaderboard.scoring.ops.evaluations.score import stored_scores
-from leaderboard.scoring.ops.evaluations.shown import ShownEdition, Source, shown_edition
+from leaderboard.scoring.ops.evaluations.shown import ShownEdition, Source, shown_edition, stored_scores
 from leaderboard.scoring.ops.scored_topics import (
     NOT_CHOSEN,
     MeasureColumn,

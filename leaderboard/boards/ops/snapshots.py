@@ -20,7 +20,7 @@ from leaderboard.core.shown_names import ShownNames
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Edition, Evaluation, Snapshot, Task
 from leaderboard.errors import Conflict, Damaged, NotFound
-from leaderboard.scoring.ops.evaluations.score import whole_editions
+from leaderboard.scoring.ops.evaluations.shown import whole_editions
 from leaderboard.scoring.ops.statistics.requests import WaitingResult
 from leaderboard.scoring.ops.statistics.standings import ALPHA, Standing
 from leaderboard.stats.pairs.corrections import LEVEL

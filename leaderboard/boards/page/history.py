@@ -16,8 +16,7 @@ from leaderboard.core.policy import TaskAccess, Viewer, of_phase
 from leaderboard.db.tables import Edition, Qrels, QrelsRevision, Run, Task
 from leaderboard.measures.naming import parse
 from leaderboard.scoring.ops import scored_topics
-from leaderboard.scoring.ops.evaluations.score import whole_editions
-from leaderboard.scoring.ops.evaluations.shown import Basis, basis_of, seen_means
+from leaderboard.scoring.ops.evaluations.shown import Basis, basis_of, seen_means, whole_editions
 from leaderboard.scoring.ops.scored_topics import RANKED_KIND, TaskHead
 from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 

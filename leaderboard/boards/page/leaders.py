@@ -24,8 +24,7 @@ from leaderboard.measures.naming import parse
 from leaderboard.measures.record import refusal
 from leaderboard.scoring.ops import scored_topics
 from leaderboard.scoring.ops.evaluations import shown
-from leaderboard.scoring.ops.evaluations.score import MEANS, whole_editions, whole_means
-from leaderboard.scoring.ops.evaluations.shown import Source, source_of
+from leaderboard.scoring.ops.evaluations.shown import MEANS, Source, source_of, whole_editions, whole_means
 from leaderboard.scoring.ops.scored_topics import RANKED_KIND, column, short_name
 from leaderboard.scoring.ops.statistics import leaders as places
 from leaderboard.scoring.ops.statistics.leaders import BoardLeaders, ComparedField, LeaderPlace

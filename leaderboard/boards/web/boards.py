@@ -26,14 +26,14 @@ from leaderboard.scoring.ops.statistics.requests import WaitingResult
 from leaderboard.scoring.ops.statistics.standings import PairOfRuns, Place, Standing
 from leaderboard.scoring.web.waiting import have_computed
 from leaderboard.tables.record import counted
-from leaderboard.web import filters, responses
+from leaderboard.web import filters, http
 from leaderboard.web.addresses import FLAGS, MANY, STATE, addresses_by_id, is_usual, kept, whole
 from leaderboard.web.charts import Interval, IntervalChart, Pair, ParetoChart, interval_chart, pareto_chart
 from leaderboard.web.charts.planes import BoardMeans, MeanOfRun, board_means
 from leaderboard.web.charts.ranges import Kind
 from leaderboard.web.filters import score, without
+from leaderboard.web.http import own_origin
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
-from leaderboard.web.security import own_origin
 from leaderboard.web.session import reading, viewer
 
 LENGTH = "AnswerLength"
@@ -320,7 +320,7 @@ def _html(view: View) -> str:
     )
 
 
-@responses.with_files(blueprint, "/tasks/<slug>", _html, tables.FILES, endpoint="export")
+@http.with_files(blueprint, "/tasks/<slug>", _html, tables.FILES, endpoint="export")
 @rule(PUBLIC)
 def board(slug: str) -> View:
     """The board: runs ranked by the selected measure, with sentences on their order."""
@@ -343,8 +343,8 @@ def show_methods(slug: str, form: str) -> ResponseReturnValue:
     shown = _board(slug)
     texts, name = snapshot.methods(shown, _address(shown)), f"{slug}-methods"
     if form == "txt":
-        return responses.as_text(texts.plain, name)
-    return responses.as_latex(texts.latex, name) if form == "tex" else responses.as_bibtex(texts.bibtex, name)
+        return http.as_text(texts.plain, name)
+    return http.as_latex(texts.latex, name) if form == "tex" else http.as_bibtex(texts.bibtex, name)
 
 
 def _board(slug: str) -> Board:

@@ -6,7 +6,7 @@ from flask import Blueprint, render_template, request, url_for
 
 from leaderboard.boards.page import efficiency
 from leaderboard.boards.page.efficiency import CostedRun, EfficiencyPage
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import Pair, ParetoChart, pareto_chart
 from leaderboard.web.rules import PUBLIC, rule
@@ -32,7 +32,7 @@ def _show_html(page: EfficiencyPage) -> str:
     )
 
 
-@responses.with_files(blueprint, "/tasks/<slug>/efficiency", _show_html, efficiency.FILES)
+@http.with_files(blueprint, "/tasks/<slug>/efficiency", _show_html, efficiency.FILES)
 @rule(PUBLIC)
 def show(slug: str) -> EfficiencyPage:
     """Runs that report a cost, the Pareto front, and the number without a cost."""

@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard.boards.page import intervals
 from leaderboard.boards.page.intervals import IntervalsPage
 from leaderboard.scoring.web.waiting import have_computed
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
@@ -18,7 +18,7 @@ STATE = ("measure",)
 ROWS_AT_FIRST = 200
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/tasks/<slug>/intervals",
     "boards/intervals.html",

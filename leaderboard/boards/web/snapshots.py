@@ -11,9 +11,9 @@ from leaderboard.boards.page.snapshot import SnapshotPage
 from leaderboard.boards.web.cards import heads
 from leaderboard.core.policy import ANONYMOUS
 from leaderboard.signatures import ops as signatures
-from leaderboard.web import responses
+from leaderboard.web import http
+from leaderboard.web.http import own_origin
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
-from leaderboard.web.security import own_origin
 from leaderboard.web.session import reading, viewer, writing
 
 blueprint = Blueprint("snapshots", __name__)
@@ -23,7 +23,7 @@ DAYS_AT_FIRST = 60
 NAMES_AT_FIRST = 8
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/tasks/<slug>/history",
     "boards/history.html",
@@ -67,16 +67,16 @@ def show(address: str) -> ResponseReturnValue:
         is_signed=signatures.has_key(reading()),
         card_head=heads.for_visitors(lambda: cards.of_snapshot_page(page)),
     )
-    return responses.page(html)
+    return http.page(html)
 
 
 @blueprint.get("/snapshots/<address>.<form:form>")
 @rule(PUBLIC)
 def export(address: str, form: str) -> ResponseReturnValue:
     """The hashed bytes as JSON; the frozen board as CSV and LaTeX."""
-    if form == "json" and not responses.wants_records():
-        return responses.as_stored(snapshots.opened(reading(), viewer(), address).body, "application/json")
-    return responses.table_file(form, snapshot.table(_frozen(address)))
+    if form == "json" and not http.wants_records():
+        return http.as_stored(snapshots.opened(reading(), viewer(), address).body, "application/json")
+    return http.table_file(form, snapshot.table(_frozen(address)))
 
 
 @blueprint.get("/snapshots/<address>.bib")
@@ -84,7 +84,7 @@ def export(address: str, form: str) -> ResponseReturnValue:
 def show_bib(address: str) -> ResponseReturnValue:
     """The BibTeX entry of the frozen board."""
     page = _frozen(address)
-    return responses.as_bibtex(snapshot.of_snapshot(page, _url(page)), f"{page.slug}-{page.address}")
+    return http.as_bibtex(snapshot.of_snapshot(page, _url(page)), f"{page.slug}-{page.address}")
 
 
 # Only public data is signed, for anyone who requests the signature.
@@ -99,7 +99,7 @@ def show_signature(address: str) -> Response:
 @rule(PUBLIC)
 def edition(slug: str, number: int) -> Response:
     """The board of an edition, as bytes to be signed."""
-    return responses.as_stored(_released(slug, number), "application/json")
+    return http.as_stored(_released(slug, number), "application/json")
 
 
 @blueprint.get("/tasks/<slug>/editions/<id:number>/signature.json")
@@ -114,7 +114,7 @@ def _released(slug: str, number: int) -> bytes:
 
 
 def _signature(of: signatures.Kind, body: bytes) -> Response:
-    return responses.as_stored(signatures.signature_of(reading(), of, body), "application/json")
+    return http.as_stored(signatures.signature_of(reading(), of, body), "application/json")
 
 
 def _frozen(address: str) -> SnapshotPage:

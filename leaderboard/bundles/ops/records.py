@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, LargeBinary, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.base import Base
+from leaderboard.db.engine import Base
 from leaderboard.db.tables import (
     Announcement,
     Assessment,

@@ -17,10 +17,17 @@ from leaderboard.bundles.ops.describing import NO_TIME, archived
 from leaderboard.core import policy, throttles
 from leaderboard.errors import Busy
 from leaderboard.runs.ops.prepare import CHUNK_BYTES
-from leaderboard.web.requests import hands_out_judgments
+from leaderboard.web.http import own_origin
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, require_room, rule
-from leaderboard.web.security import own_origin
-from leaderboard.web.session import applied, database, finish_reading, reading, settings, viewer
+from leaderboard.web.session import (
+    applied,
+    database,
+    finish_reading,
+    hands_out_judgments,
+    reading,
+    settings,
+    viewer,
+)
 
 blueprint = Blueprint("bundles", __name__)
 

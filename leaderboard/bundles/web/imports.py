@@ -22,8 +22,8 @@ from leaderboard.tasks.ops.drafts import PreparedTask
 from leaderboard.tasks.web.organise import suggested_slug
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web.errors import refused
+from leaderboard.web.http import incoming_folder
 from leaderboard.web.rules import ORGANISER, Body, received_all, require_room, rule
-from leaderboard.web.security import incoming_folder
 from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
 
 blueprint = Blueprint("imports", __name__)

@@ -15,7 +15,7 @@ from leaderboard.comparisons.web import many
 from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.stats.orders.rbo import weight_of_top
 from leaderboard.stats.standing import RECOMMENDED, ROPE
-from leaderboard.web import marks, responses
+from leaderboard.web import http, marks
 from leaderboard.web.addresses import PACKED, READ_BY_ALL, kept, whole
 from leaderboard.web.charts import (
     BarChart,
@@ -124,7 +124,7 @@ def compare(slug: str) -> ResponseReturnValue:
         return many.show(slug)
     if not _chosen():
         return _choose(slug)
-    return responses.page(_pair_html(_pair(slug)))
+    return http.page(_pair_html(_pair(slug)))
 
 
 def _choose(slug: str) -> ResponseReturnValue:
@@ -156,7 +156,7 @@ def _choose(slug: str) -> ResponseReturnValue:
         picked=next((row for row in page.rows if str(row.run_id) == args.get("run")), None),
         drawing=draw(page.pairs) if page.pairs else None,
     )
-    return responses.page(marks.marked(html, problems) if problems else html)
+    return http.page(marks.marked(html, problems) if problems else html)
 
 
 def _pair_html(page: PairPage) -> str:
@@ -196,9 +196,9 @@ def _against_margin(page: PairPage) -> list[str]:
 @rule(PUBLIC, is_computed=True)
 def export(slug: str, form: str) -> ResponseReturnValue:
     """Two runs by topic, or all pairs of several, as a file."""
-    if _several() or (form in responses.PRINTED and not _chosen()):
+    if _several() or (form in http.PRINTED and not _chosen()):
         return many.export(slug, form)
-    return responses.export(form, pair_tables.FILES, _pair(slug))
+    return http.export(form, pair_tables.FILES, _pair(slug))
 
 
 def _are_two() -> bool:

@@ -10,7 +10,7 @@ from leaderboard.comparisons.page import curves
 from leaderboard.comparisons.page.curves import MOST_RUNS, Choice, CurvesPage
 from leaderboard.errors import NotFound
 from leaderboard.measures.drawn_curves import DEPTH, DEPTHS, KINDS
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.charts import MOST_CURVES, Curve, LineChart, line_chart
 from leaderboard.web.rules import PUBLIC, rule
@@ -47,7 +47,7 @@ def show(slug: str) -> ResponseReturnValue:
         offered=_offered(page),
         most_listed=MOST_LISTED,
     )
-    return responses.page(html)
+    return http.page(html)
 
 
 @blueprint.get("/tasks/<slug>/curves.<form:form>")
@@ -55,10 +55,10 @@ def show(slug: str) -> ResponseReturnValue:
 def export(slug: str, form: str) -> ResponseReturnValue:
     """The curves as a file, one row per point; print has the points of the page's table."""
     page = _page(slug)
-    if form not in responses.PRINTED or "table" in request.args:
-        return responses.export(form, curves.FILES, page)
+    if form not in http.PRINTED or "table" in request.args:
+        return http.export(form, curves.FILES, page)
     table = curves.points(page, is_short=True)
-    return responses.table_file(form, table)
+    return http.table_file(form, table)
 
 
 def _page(slug: str) -> CurvesPage:

@@ -19,7 +19,7 @@ from leaderboard.scoring.web.waiting import have_computed
 from leaderboard.stats.orders.rbo import weight_of_top
 from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.tables.record import counted
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
 from leaderboard.web.charts.matrix import Matrix, matrix
@@ -57,17 +57,17 @@ def show(slug: str) -> ResponseReturnValue:
         alpha=f"{LEVEL:.1%}",
         rbo=(ranking_overlaps.P, ranking_overlaps.DEPTH, weight_of_top(10, ranking_overlaps.P)),
     )
-    return responses.page(html)
+    return http.page(html)
 
 
 def export(slug: str, form: str) -> ResponseReturnValue:
     """All pairs as a file; in print the runs by one or more measures, unless a table is named."""
-    if form not in responses.PRINTED or "table" in request.args:
-        return responses.export(form, many_tables.FILES, _page(slug))
+    if form not in http.PRINTED or "table" in request.args:
+        return http.export(form, many_tables.FILES, _page(slug))
     measures = request.args.getlist("measure")
     _require_few(measures)
     table = many_tables.means(reading(), viewer(), slug, _choice(), measures or (None,))
-    return responses.table_file(form, table)
+    return http.table_file(form, table)
 
 
 def _require_few(measures: list[str]) -> None:

@@ -6,7 +6,7 @@ from leaderboard.judges.page import board as boards
 from leaderboard.judges.page import tables
 from leaderboard.judges.page.tables import JudgePage, JudgeTopicPage
 from leaderboard.scoring.ops.agreements import COEFFICIENTS
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import scatter_chart
 from leaderboard.web.charts.planes import Pair, ScatterChart
@@ -16,7 +16,7 @@ from leaderboard.web.session import reading, viewer
 blueprint = Blueprint("judges", __name__)
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/tasks/<slug>/judges",
     "judges/board.html",
@@ -32,7 +32,7 @@ def board(slug: str) -> boards.JudgesPage:
     return boards.judges_page(reading(), viewer(), slug, request.args.get("by", ""))
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/tasks/<slug>/judges/<id:run_id>",
     "judges/judge.html",
@@ -50,7 +50,7 @@ def show(slug: str, run_id: int) -> JudgePage:
     return tables.judge_page(reading(), viewer(), slug, run_id)
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/tasks/<slug>/judges/<id:run_id>/topics/<topic:topic_id>",
     "judges/topic.html",

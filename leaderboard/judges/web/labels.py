@@ -6,7 +6,7 @@ from leaderboard.judges.ops.labels.comparison import LabelPlan
 from leaderboard.judges.page import labels as tables
 from leaderboard.judges.page.labels import LabelledTopicPage, LabelsPage
 from leaderboard.stats.judges import LabelAgreement
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import heat_step
 from leaderboard.web.rules import PUBLIC, rule
@@ -21,7 +21,7 @@ MOST_ROWS = 100
 
 
 def _show_html(page: LabelsPage) -> str:
-    found = responses.tables(tables.LABELS_FILES, page)
+    found = http.tables(tables.LABELS_FILES, page)
     nuggets = found["nugget-words"].rows
     return render_template(
         "judges/labels.html",
@@ -34,20 +34,20 @@ def _show_html(page: LabelsPage) -> str:
     )
 
 
-@responses.with_files(blueprint, "/tasks/<slug>/judges/<id:run_id>/labels", _show_html, tables.LABELS_FILES)
+@http.with_files(blueprint, "/tasks/<slug>/judges/<id:run_id>/labels", _show_html, tables.LABELS_FILES)
 @rule(PUBLIC, is_computed=True)
 def show(slug: str, run_id: int) -> LabelsPage:
     """A judge's labels compared with the judgments: coefficients, levels, topics, largest differences."""
     return tables.labels_page(reading(), viewer(), slug, run_id, _plan(), _part())
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/tasks/<slug>/judges/<id:run_id>/labels/<topic:topic_id>",
     "judges/labelled_topic.html",
     tables.TOPIC_FILES,
     which=tables.which,
-    tables=lambda page: responses.tables(tables.TOPIC_FILES, page),
+    tables=lambda page: http.tables(tables.TOPIC_FILES, page),
     cells=lambda page: _cells(page.agreement),
     names=lambda _: tables.LABEL_TABLES_NAMES,
     rows=lambda page: page.documents if "all" in request.args else page.documents[:MOST_ROWS],

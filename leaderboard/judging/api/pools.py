@@ -24,7 +24,7 @@ from leaderboard.judging.page.combined import CombinedChoice, combined_page
 from leaderboard.judging.page.pools import pools as pool_pages
 from leaderboard.qrels.api.judgments import ORGANISERS, FormQuery
 from leaderboard.qrels.api.revisions import draft_answer
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.api import actions, limits
 from leaderboard.web.api.answers import DraftAnswer, PoolMade
 from leaderboard.web.api.lists import ListQuery, Rows, part
@@ -135,7 +135,7 @@ def pool_documents(slug: str, number: int, topic_id: str, query: ListQuery) -> R
 def pool_file(slug: str, number: int, query: FormQuery) -> Response:
     """Download all documents of a pool"""
     text = "".join(pools.exported(reading(), viewer(), slug, number, query.form))
-    return responses.as_text(text, f"{slug}-pool-{number}")
+    return http.as_text(text, f"{slug}-pool-{number}")
 
 
 @operation("GET", "/tasks/<slug>/combined", dict, query=CombinedQuery)

@@ -369,7 +369,9 @@ class SamplePlan:
     seconds: Annotated[int, Field(title="Seconds per document", help="Judging time.", most=MOST_SECONDS)] = (
         SECONDS
     )
-    note: Annotated[str, Field(title="Note", help="Purpose of the sample.", longest=pools.NOTE_CHARACTERS)] = ""
+    note: Annotated[
+        str, Field(title="Note", help="Purpose of the sample.", longest=pools.NOTE_CHARACTERS)
+    ] = ""
 
 
 DRAW = Action(

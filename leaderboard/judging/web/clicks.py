@@ -8,7 +8,7 @@ from leaderboard.judging.ops import clicks as clicks_services
 from leaderboard.judging.ops.clicks import Choice, LogQuery
 from leaderboard.judging.page import clicks
 from leaderboard.pooling.clicks import READINGS
-from leaderboard.web import actions, responses
+from leaderboard.web import actions, http
 from leaderboard.web.addresses import kept
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.rules import SIGNED_IN, rule
@@ -32,7 +32,7 @@ def show(slug: str) -> ResponseReturnValue:
 def export(slug: str, form: str) -> ResponseReturnValue:
     """The logs and preferences as a file."""
     page = clicks.click_page(reading(), viewer(), slug, _choice())
-    return responses.export(form, clicks.FILES, page)
+    return http.export(form, clicks.FILES, page)
 
 
 @blueprint.get("/tasks/<slug>/clicks.txt")

@@ -7,12 +7,11 @@ from flask import Response
 
 from leaderboard.answers.page.nuggets import line
 from leaderboard.qrels.page.revisions import lists, revision
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import Reply, operation
-from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import COMPUTED, SIGNED_IN, Rule
-from leaderboard.web.session import reading, viewer
+from leaderboard.web.session import hands_out_judgments, reading, viewer
 
 ORGANISERS = Rule(SIGNED_IN)
 
@@ -62,7 +61,7 @@ def revision_file(slug: str, number: int, query: PartQuery) -> Response:
     In an accepted input format; answer judgments are JSON Lines, with runs by name.
     """
     text = revision.of_revision(reading(), viewer(), slug, number, query.part)
-    return responses.as_text(text, f"{slug}-{number}-{query.part}")
+    return http.as_text(text, f"{slug}-{number}-{query.part}")
 
 
 @operation("GET", "/tasks/<slug>/lines", Rows, query=ListQuery)

@@ -17,8 +17,7 @@ from leaderboard.errors import NotFound
 from leaderboard.measures.naming import parse
 from leaderboard.qrels.page.revisions import rank_changes
 from leaderboard.qrels.page.revisions.rank_changes import RankChange, RankChanges, scored_runs
-from leaderboard.scoring.ops.evaluations.score import stored_scores
-from leaderboard.scoring.ops.evaluations.shown import Source, means, seen_means, shown_edition
+from leaderboard.scoring.ops.evaluations.shown import Source, means, seen_means, shown_edition, stored_scores
 from leaderboard.scoring.ops.scored_topics import MeasureColumn, TaskHead, column_of
 from leaderboard.stats import budgets
 from leaderboard.tables.record import Column, Files, Place, Table, columns_from

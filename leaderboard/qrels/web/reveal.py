@@ -5,14 +5,14 @@ from flask import Blueprint
 from leaderboard.qrels.page import reveal
 from leaderboard.qrels.page.reveal import RevealPage
 from leaderboard.qrels.web.revisions import slopes_of
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("reveal", __name__)
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/tasks/<slug>/reveal",
     "boards/reveal.html",

@@ -20,12 +20,11 @@ from leaderboard.scoring.ops.qrels.left_out import RevisionLeftOut
 from leaderboard.scoring.web.waiting import have_computed
 from leaderboard.trec.qrels.align import read_distractors
 from leaderboard.trec.read import forms
-from leaderboard.web import actions, responses
+from leaderboard.web import actions, http
 from leaderboard.web.charts import Ranks, SlopeChart, slope_chart
 from leaderboard.web.errors import status_of, wants_json
-from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, number, received, rule
-from leaderboard.web.session import finish_reading, reading, viewer, writing
+from leaderboard.web.session import finish_reading, hands_out_judgments, reading, viewer, writing
 
 blueprint = Blueprint("revisions", __name__)
 
@@ -39,7 +38,7 @@ SLOPES = 60
 @rule(PUBLIC)
 def index(slug: str) -> ResponseReturnValue:
     """All revisions of a task's judgments, with the upload form for its organisers."""
-    return responses.page(_list_page(slug))
+    return http.page(_list_page(slug))
 
 
 def _list_page(slug: str, error: LeaderboardError | None = None) -> str:
@@ -58,7 +57,7 @@ def _list_page(slug: str, error: LeaderboardError | None = None) -> str:
 @rule(PUBLIC)
 def index_export(slug: str, form: str) -> ResponseReturnValue:
     """The revisions as a file."""
-    return responses.export(form, lists.FILES, lists.revision_list(reading(), viewer(), slug))
+    return http.export(form, lists.FILES, lists.revision_list(reading(), viewer(), slug))
 
 
 @blueprint.get("/tasks/<slug>/revisions/<id:number>")
@@ -69,7 +68,7 @@ def show(slug: str, number: int) -> ResponseReturnValue:
     html = render_template(
         "qrels/revisions/show.html", page=page, measure=request.args.get("measure"), **_of_changes(page)
     )
-    return responses.page(html)
+    return http.page(html)
 
 
 @blueprint.get("/tasks/<slug>/revisions/<id:number>.<form:form>")
@@ -77,7 +76,7 @@ def show(slug: str, number: int) -> ResponseReturnValue:
 def export(slug: str, number: int, form: str) -> ResponseReturnValue:
     """The revision as a file: the runs before and after, or the topics with `of=topics`."""
     which = "topics" if request.args.get("of") == "topics" else None
-    return responses.export(form, revision.FILES, _page(slug, number), which)
+    return http.export(form, revision.FILES, _page(slug, number), which)
 
 
 def _page(slug: str, number: int) -> revision.RevisionPage:
@@ -121,7 +120,7 @@ def slopes_of(ranks: RankChanges) -> SlopeChart | None:
 def part(slug: str, number: int, part: str) -> ResponseReturnValue:
     """The qrels of a revision, or another part, in an accepted input format."""
     text = revision.of_revision(reading(), viewer(), slug, number, part)
-    return responses.as_text(text, f"{slug}-{number}-{part}")
+    return http.as_text(text, f"{slug}-{number}-{part}")
 
 
 @blueprint.get("/tasks/<slug>/revisions/<id:number>/quepid.csv", defaults={"part": "quepid"})
@@ -132,7 +131,7 @@ def judgment_list(slug: str, number: int, part: str) -> ResponseReturnValue:
     """The qrels of a revision as search teams exchange them."""
     text = revision.of_revision(reading(), viewer(), slug, number, part)
     ending, mimetype = ("csv", "text/csv") if part == "quepid" else ("json", "application/json")
-    return responses.as_file(text, mimetype, f"{slug}-{number}-{part}.{ending}")
+    return http.as_file(text, mimetype, f"{slug}-{number}-{part}.{ending}")
 
 
 @blueprint.get("/tasks/<slug>/revisions/lines/<id:line_id>/<id:number>.txt")
@@ -141,7 +140,7 @@ def judgment_list(slug: str, number: int, part: str) -> ResponseReturnValue:
 def line(slug: str, line_id: int, number: int) -> ResponseReturnValue:
     """A revision of a separate judgment series."""
     text = revision.of_line(reading(), viewer(), slug, line_id, number)
-    return responses.as_text(text, f"{slug}-line-{line_id}-{number}")
+    return http.as_text(text, f"{slug}-line-{line_id}-{number}")
 
 
 @blueprint.post("/tasks/<slug>/revisions")
@@ -237,7 +236,7 @@ def _draft_page(slug: str, token: str, error: LeaderboardError | None = None) ->
 @rule(SIGNED_IN)
 def draft_export(slug: str, token: str, form: str) -> ResponseReturnValue:
     """The preview of a draft, as a file."""
-    return responses.export(
+    return http.export(
         form, rank_changes.PREVIEW_FILES, rank_changes.preview(reading(), viewer(), slug, token)
     )
 

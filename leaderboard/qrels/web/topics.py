@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard.qrels.page.topics import lists, topic
 from leaderboard.qrels.page.topics.lists import TopicList, TopicRow
 from leaderboard.qrels.page.topics.topic import Choice, TopicPage
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import Scored, ScoreStrip, Spread, StripChart, score_strip, strip_chart
 from leaderboard.web.rules import PUBLIC, rule
@@ -34,7 +34,7 @@ def _index_html(page: TopicList) -> str:
     )
 
 
-@responses.with_files(blueprint, "/tasks/<slug>/topics", _index_html, lists.LIST_FILES)
+@http.with_files(blueprint, "/tasks/<slug>/topics", _index_html, lists.LIST_FILES)
 @rule(PUBLIC)
 def index(slug: str) -> TopicList:
     """All topics of a task."""
@@ -59,7 +59,7 @@ def show(slug: str, topic_id: str) -> ResponseReturnValue:
         args=kept(PAGE_STATE),
         measured=kept(("measure",)),
     )
-    return responses.page(html)
+    return http.page(html)
 
 
 @blueprint.get("/tasks/<slug>/topics/<topic:topic_id>.<form:form>")
@@ -67,7 +67,7 @@ def show(slug: str, topic_id: str) -> ResponseReturnValue:
 def export(slug: str, topic_id: str, form: str) -> ResponseReturnValue:
     """One topic as JSON; scores of all runs as a table, unless ?table= names another."""
     is_of_runs = form != "json" and "table" not in request.args
-    return responses.export(form, topic.TOPIC_FILES, _page(slug, topic_id, limit=0 if is_of_runs else None))
+    return http.export(form, topic.TOPIC_FILES, _page(slug, topic_id, limit=0 if is_of_runs else None))
 
 
 def _page(slug: str, topic_id: str, limit: int | None = None) -> TopicPage:

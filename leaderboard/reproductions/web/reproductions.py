@@ -13,7 +13,7 @@ from leaderboard.reproductions.page.show import (
     place_of,
 )
 from leaderboard.scoring.web.waiting import have_computed
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import Pair, PlaneChart, ScatterChart, plane_chart, scatter_chart
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
@@ -25,7 +25,7 @@ STATE = ("measure",)
 ROWS_AT_FIRST = 200
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/tasks/<slug>/reproductions",
     "reproductions/index.html",
@@ -49,12 +49,12 @@ def ask(slug: str) -> ResponseReturnValue:
     return redirect(url_for("reproductions.index", slug=slug, **kept(STATE)), 303)
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/tasks/<slug>/reproductions/<id:run_id>",
     "reproductions/show.html",
     tables.FILES,
-    tables=lambda page: responses.tables(tables.FILES, page),
+    tables=lambda page: http.tables(tables.FILES, page),
     scatter_chart=lambda page: _scatter(page),
     plane=lambda page: _plane(page.plane, page.row.run.run_id),
     rows=lambda page: page.topics if "all" in request.args else page.topics[:ROWS_AT_FIRST],

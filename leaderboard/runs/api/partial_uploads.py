@@ -34,8 +34,8 @@ from leaderboard.web.addresses import whole
 from leaderboard.web.api import values
 from leaderboard.web.api.answers import PartialUploadAnswer, PartialUploadList
 from leaderboard.web.api.operations import LOOK, PIECE, PIECE_OF_FILE, SUBMIT, Header, Reply, operation
+from leaderboard.web.http import is_storable
 from leaderboard.web.rules import LARGEST_NUMBER_DIGITS, SIGNED_IN, Rule
-from leaderboard.web.security import is_storable
 from leaderboard.web.session import finish_reading, meet_condition, reading, settings, viewer, wake, writing
 
 VERSION = "1.0.0"

@@ -36,8 +36,7 @@ from leaderboard.runs.ops.limits import Quota
 from leaderboard.runs.page.head import RunActions, actions_of
 from leaderboard.scoring.ops import scored_topics
 from leaderboard.scoring.ops.evaluations import shown as evaluations_shown
-from leaderboard.scoring.ops.evaluations.score import whole_editions
-from leaderboard.scoring.ops.evaluations.shown import primary_scores, source_of
+from leaderboard.scoring.ops.evaluations.shown import primary_scores, source_of, whole_editions
 from leaderboard.scoring.ops.scored_topics import RANKED_KIND, MeasureColumn, OfTask, column_of
 from leaderboard.scoring.ops.statistics import standings
 from leaderboard.scoring.ops.statistics.standings import Place, RankedRun, Standing

@@ -27,7 +27,7 @@ from leaderboard.runs import slots
 from leaderboard.runs.page.head import RunActions, RunHead, SeenRun, actions_of, caption, head_facts, seen_run
 from leaderboard.scoring.ops import run_facts
 from leaderboard.scoring.ops.evaluations import shown
-from leaderboard.scoring.ops.evaluations.score import MEANS, whole_means
+from leaderboard.scoring.ops.evaluations.shown import MEANS, whole_means
 from leaderboard.scoring.ops.run_facts import COST_OF, Fact, header_of
 from leaderboard.scoring.ops.scored_topics import RANKED_KIND, MeasureColumn, is_over
 from leaderboard.scoring.ops.statistics import standings

@@ -29,10 +29,10 @@ from leaderboard.scoring.ops import run_facts as facts
 from leaderboard.trec import facts as facts_files
 from leaderboard.trec.read import bundles
 from leaderboard.trec.read.lines import Limits
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.errors import wants_json
+from leaderboard.web.http import incoming_folder
 from leaderboard.web.rules import SIGNED_IN, form_key, number, rule
-from leaderboard.web.security import incoming_folder
 from leaderboard.web.session import database, finish_reading, reading, settings, viewer, wake, writing
 
 blueprint = Blueprint("batches", __name__)
@@ -67,7 +67,7 @@ def answer(batch_id: int) -> ResponseReturnValue:
     """The address of the verdicts: as JSON for a program, else as a page."""
     if wants_json():
         finish_reading()
-        response = responses.as_json(pages.facts(pages.batch_page(reading(), viewer(), batch_id)))
+        response = http.as_json(pages.facts(pages.batch_page(reading(), viewer(), batch_id)))
         response.status_code = 202
         return response
     return redirect(url_for("batches.show", batch_id=batch_id), 303)
@@ -137,7 +137,7 @@ def _wished(runs: RunList | None) -> BatchRequest:
     )
 
 
-@responses.with_files(
+@http.with_files(
     blueprint, "/batches/<id:batch_id>", "runs/batch.html", pages.FILES, is_kept=False, table=pages.table
 )
 @rule(SIGNED_IN)

@@ -14,7 +14,7 @@ from leaderboard.runs.page.upload import check_form, sample_run
 from leaderboard.trec.read.lines import Limits
 from leaderboard.trec.runs.check import Report
 from leaderboard.trec.runs.fixes import FIXES
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.errors import problem_rows, wants_json
 from leaderboard.web.rules import PUBLIC, Body, received, rule
 from leaderboard.web.session import finish_reading, reading, settings, viewer, writing
@@ -58,7 +58,7 @@ def check(slug: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def sample(slug: str) -> ResponseReturnValue:
     """A file that the task accepts, to start from."""
-    return responses.as_file(sample_run(reading(), viewer(), slug), "text/plain", f"{slug}-sample-run.txt")
+    return http.as_file(sample_run(reading(), viewer(), slug), "text/plain", f"{slug}-sample-run.txt")
 
 
 def checked(slug: str, phase: str, path: Path) -> Report:

@@ -14,7 +14,7 @@ from leaderboard.runs.ops.fixing import StoredFile
 from leaderboard.runs.ops.prepare import CHUNK_BYTES
 from leaderboard.runs.page import upload
 from leaderboard.runs.page.upload import SentFile
-from leaderboard.web import responses, session
+from leaderboard.web import http, session
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import database, reading, viewer
 
@@ -57,7 +57,7 @@ def trec_eval(run_id: int) -> ResponseReturnValue:
     """Scores by topic and over all, as trec_eval prints them: the board's measures, or all of its own."""
     text = upload.trec_eval_text(reading(), viewer(), run_id, all_trec="all_trec" in request.args)
     # Topic ids and tags go out as the bytes they came in as, UTF-8 or not.
-    return responses.as_stored(text.encode("utf-8", "surrogateescape"), "text/plain")
+    return http.as_stored(text.encode("utf-8", "surrogateescape"), "text/plain")
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from flask import Blueprint, render_template
 
 from leaderboard.runs.page import my
 from leaderboard.runs.page.my import MyPage, my_page
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer
 
@@ -17,7 +17,7 @@ def _show_html(page: MyPage) -> str:
     return render_template("accounts/my.html", page=page, tables=shown)
 
 
-@responses.with_files(blueprint, "/my", _show_html, my.MY_FILES)
+@http.with_files(blueprint, "/my", _show_html, my.MY_FILES)
 @rule(SIGNED_IN)
 def show() -> MyPage:
     """Deadlines, runs with what can be done with them, and what became of every file."""

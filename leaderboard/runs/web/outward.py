@@ -6,9 +6,9 @@ from leaderboard.runs.page import outward
 from leaderboard.runs.page.head import seen_run
 from leaderboard.runs.page.outward import HubTask, RunAddresses
 from leaderboard.tables.yaml import yaml_text
-from leaderboard.web import responses
+from leaderboard.web import http
+from leaderboard.web.http import own_origin
 from leaderboard.web.rules import PUBLIC, rule
-from leaderboard.web.security import own_origin
 from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("run_outward", __name__)
@@ -18,7 +18,7 @@ blueprint = Blueprint("run_outward", __name__)
 @rule(PUBLIC)
 def results(run_id: int) -> Response:
     """The run's scores in the format of Every Eval Ever."""
-    return responses.as_json(outward.results(reading(), viewer(), run_id, _addresses(run_id)))
+    return http.as_json(outward.results(reading(), viewer(), run_id, _addresses(run_id)))
 
 
 @blueprint.get("/runs/<id:run_id>/eval-results.yaml")
@@ -29,7 +29,7 @@ def hub_results(run_id: int) -> Response:
     on = HubTask(asked.get("dataset", "").strip(), asked.get("task", "").strip())
     measure = asked.get("measure") or None
     found = outward.hub_results(reading(), viewer(), run_id, _addresses(run_id), on, measure)
-    return responses.as_file(yaml_text(found), "application/yaml", f"run-{run_id}.yaml")
+    return http.as_file(yaml_text(found), "application/yaml", f"run-{run_id}.yaml")
 
 
 @blueprint.get("/runs/<id:run_id>/ir-metadata.yaml")
@@ -37,7 +37,7 @@ def hub_results(run_id: int) -> Response:
 def metadata(run_id: int) -> Response:
     """The run's ir_metadata."""
     text = yaml_text(outward.metadata(reading(), viewer(), run_id, _addresses(run_id)))
-    return responses.as_file(text, "application/yaml", f"run-{run_id}-ir-metadata.yaml")
+    return http.as_file(text, "application/yaml", f"run-{run_id}-ir-metadata.yaml")
 
 
 def _addresses(run_id: int) -> RunAddresses:

@@ -13,7 +13,7 @@ from leaderboard.runs.page.rankings import ranking
 from leaderboard.runs.page.rankings.document import DocumentPage
 from leaderboard.runs.page.rankings.ranking import IsAnswer, IsBoard, RankingPage
 from leaderboard.trec.documents.marking import Piece
-from leaderboard.web import responses, rules
+from leaderboard.web import http, rules
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import RankStrip, rank_strip
 from leaderboard.web.rules import PUBLIC, rule
@@ -46,7 +46,7 @@ def show(run_id: int, topic_id: str) -> ResponseReturnValue:
         return redirect(url_for("answers.show", run_id=run_id, topic_id=topic_id))
     except IsBoard as board:
         return redirect(url_for("judges.topic", slug=board.facts["task"], run_id=run_id, topic_id=topic_id))
-    return responses.page(
+    return http.page(
         render_template(
             "runs/rankings/ranking.html",
             page=page,
@@ -74,7 +74,7 @@ def export(run_id: int, topic_id: str, form: str) -> ResponseReturnValue:
             viewer(),
             run_id,
             topic_id,
-            _limit() if form in responses.PRINTED else None,
+            _limit() if form in http.PRINTED else None,
             read="titles" if form == "csv" else "nothing",
         )
     except IsAnswer:
@@ -84,7 +84,7 @@ def export(run_id: int, topic_id: str, form: str) -> ResponseReturnValue:
         return redirect(
             url_for("judges.topic_export", slug=slug, run_id=run_id, topic_id=topic_id, form=form)
         )
-    return responses.export(form, ranking.RANKING_FILES, page)
+    return http.export(form, ranking.RANKING_FILES, page)
 
 
 @blueprint.get("/tasks/<slug>/documents")
@@ -106,14 +106,14 @@ def document(slug: str) -> ResponseReturnValue:
         rank_address=rank_addresses(),
         highlighted=highlighted,
     )
-    return responses.page(html)
+    return http.page(html)
 
 
 @blueprint.get("/tasks/<slug>/documents.<form:form>")
 @rule(PUBLIC)
 def document_export(slug: str, form: str) -> ResponseReturnValue:
     """The document as JSON; its judgments as a table, or its places in the runs where a topic is given."""
-    return responses.export(form, document_pages.FILES, _document(slug))
+    return http.export(form, document_pages.FILES, _document(slug))
 
 
 def rank_addresses() -> RankAddress:
@@ -186,7 +186,7 @@ def _texts(slug: str, docnos: list[str]) -> ResponseReturnValue:
     if not topic_id:
         raise NotFound("Name the topic of the documents: ?topic= is missing.")
     page = document_pages.texts_page(reading(), viewer(), slug, docnos, topic_id)
-    return responses.page(
+    return http.page(
         render_template(
             "runs/rankings/texts.html", page=page, rank_address=rank_addresses(), highlighted=highlighted
         )

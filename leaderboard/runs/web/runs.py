@@ -13,7 +13,7 @@ from leaderboard.runs.page.curves import CurveLines, CurvesPage, Kind
 from leaderboard.runs.page.measures import RunChoice
 from leaderboard.runs.page.run import MeasureValue, RunPage
 from leaderboard.runs.page.topics import ORDERS, Order, TopicsPage
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import (
     Curve,
@@ -132,7 +132,7 @@ def show(run_id: int) -> ResponseReturnValue:
         card_head=None if "measure" in request.args else heads.for_visitors(lambda: run.of_run_page(page)),
         snippets=heads.of_run(page.id, f"{page.name} on {page.task}"),
     )
-    return responses.page(html)
+    return http.page(html)
 
 
 @blueprint.get("/runs/<id:run_id>.<form:form>")
@@ -145,7 +145,7 @@ def export(run_id: int, form: str) -> ResponseReturnValue:
         every_measure="all" in request.args,
         drawn_ties="ties" in request.args,
     )
-    return responses.export(
+    return http.export(
         form, measures.WHOLE_FILES, measures.whole_run(reading(), viewer(), run_id, run_choice)
     )
 

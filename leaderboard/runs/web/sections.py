@@ -15,7 +15,7 @@ from leaderboard.runs.page.ties import TiesPage
 from leaderboard.runs.page.topics import TopicsPage
 from leaderboard.runs.web import runs
 from leaderboard.runs.web.runs import topic_order
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import kept
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
@@ -27,7 +27,7 @@ RANKS = frozenset((1, 2, 3, 5, 10, 15, 20, 30, 50, 70, 100))
 """The ranks listed on the curves page; its files contain all ranks."""
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/runs/<id:run_id>/explained",
     "runs/explained.html",
@@ -42,7 +42,7 @@ def explained(run_id: int) -> ExplanationPage:
     return run_explanation.explanation_page(reading(), _ranked(run_id), _measure())
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/runs/<id:run_id>/topics",
     "runs/topics.html",
@@ -70,23 +70,21 @@ def _curves_html(page: CurvesPage) -> str:
     )
 
 
-@responses.with_files(blueprint, "/runs/<id:run_id>/curves", _curves_html, run_curves.FILES)
+@http.with_files(blueprint, "/runs/<id:run_id>/curves", _curves_html, run_curves.FILES)
 @rule(PUBLIC)
 def curves(run_id: int) -> CurvesPage:
     """The run's curves and those of the ranked runs."""
     return run_curves.curves_page(reading(), _ranked(run_id))
 
 
-@responses.with_files(
-    blueprint, "/runs/<id:run_id>/ties", "runs/ties.html", run_ties.FILES, table=run_ties.table
-)
+@http.with_files(blueprint, "/runs/<id:run_id>/ties", "runs/ties.html", run_ties.FILES, table=run_ties.table)
 @rule(PUBLIC)
 def ties(run_id: int) -> TiesPage:
     """Equal scores of the run, and what another order of them could have changed."""
     return run_ties.ties_page(reading(), _ranked(run_id), drawn="drawn" in request.args)
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/runs/<id:run_id>/measures",
     "runs/measures.html",
@@ -99,7 +97,7 @@ def measures(run_id: int) -> MeasuresPage:
     return run_measures.measures_page(reading(), _ranked(run_id))
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/runs/<id:run_id>/origin",
     "runs/origin.html",

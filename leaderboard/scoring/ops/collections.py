@@ -27,8 +27,7 @@ from sqlalchemy.orm import Session, aliased, undefer
 
 from leaderboard.core import audit, policy
 from leaderboard.core.policy import Viewer
-from leaderboard.db.base import Bytewise
-from leaderboard.db.engine import lock_key, now
+from leaderboard.db.engine import Bytewise, lock_key, now
 from leaderboard.db.tables import Collection, DocumentBlock, Task
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.trec.documents.blocks import unpack_documents

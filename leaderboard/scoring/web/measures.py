@@ -14,7 +14,7 @@ from leaderboard.measures.catalogue.entries import Section
 from leaderboard.measures.judges import registry
 from leaderboard.measures.naming import kind_of, parse
 from leaderboard.scoring import page as pages
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import kept
 from leaderboard.web.rules import PUBLIC, rule
 
@@ -41,14 +41,14 @@ def index() -> ResponseReturnValue:
         query=_query(),
         args=kept(["q"]),
     )
-    return responses.page(html)
+    return http.page(html)
 
 
 @blueprint.get("/measures.<form:form>")
 @rule(PUBLIC)
 def export(form: str) -> ResponseReturnValue:
     """The measures as a file."""
-    return responses.export(form, pages.FILES, _sections())
+    return http.export(form, pages.FILES, _sections())
 
 
 @blueprint.get("/measures/<name>")
@@ -68,7 +68,7 @@ def show(name: str) -> ResponseReturnValue:
         trec_names=pages.trec_names(page),
         examples=[pages.example(worked) for worked in page.worked],
     )
-    return responses.page(html)
+    return http.page(html)
 
 
 @blueprint.get("/measures/<name>.json")
@@ -77,8 +77,8 @@ def show_json(name: str) -> ResponseReturnValue:
     """One measure as JSON."""
     canonical, _ = _found(name)
     if canonical in (others := _of_others()):
-        return responses.as_json(asdict(others[canonical]))
-    return responses.as_json(pages.page_facts(entries.page(canonical)))
+        return http.as_json(asdict(others[canonical]))
+    return http.as_json(pages.page_facts(entries.page(canonical)))
 
 
 @blueprint.app_template_filter()
@@ -127,7 +127,7 @@ def _show_of_others(name: str, canonical: str, written: str) -> ResponseReturnVa
     html = render_template(
         "scoring/measures/of_answers.html", page=_of_others()[name], kind=kind, written=written
     )
-    return responses.page(html)
+    return http.page(html)
 
 
 @blueprint.app_template_filter()

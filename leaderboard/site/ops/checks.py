@@ -39,7 +39,7 @@ from leaderboard.errors import Damaged, StoreAway
 from leaderboard.judging.ops.pools import previews as pool_documents
 from leaderboard.measures.naming import parse
 from leaderboard.runs.ops.fixing import StoredFile
-from leaderboard.scoring.ops.evaluations.score import aggregate, damaged_scores, places_of
+from leaderboard.scoring.ops.evaluations.shown import aggregate, damaged_scores, places_of
 from leaderboard.scoring.ops.qrels import files, left_out, lines
 from leaderboard.scoring.ops.qrels.files import PreparedQrels
 from leaderboard.stats import arrays

@@ -11,7 +11,7 @@ from leaderboard.accounts.web.invitations import link_of
 from leaderboard.errors import LeaderboardError
 from leaderboard.site import page as pages
 from leaderboard.tasks.ops import reset_links
-from leaderboard.web import actions, responses
+from leaderboard.web import actions, http
 from leaderboard.web.rules import OPERATOR, rule
 from leaderboard.web.session import reading, viewer, writing
 
@@ -31,7 +31,7 @@ def index() -> ResponseReturnValue:
 @rule(OPERATOR)
 def export(form: str) -> ResponseReturnValue:
     """The accounts as a file."""
-    return responses.export(form, pages.ACCOUNTS_FILES, _found())
+    return http.export(form, pages.ACCOUNTS_FILES, _found())
 
 
 @blueprint.post("/site/accounts/<id:account_id>/link")

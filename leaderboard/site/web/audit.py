@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import Invalid, LeaderboardError, NotFound
 from leaderboard.site import page as pages
 from leaderboard.site.page import AuditPage, AuditSearch
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import MAX_ID, kept, whole
 from leaderboard.web.errors import form_again
 from leaderboard.web.filters import moment
@@ -47,7 +47,7 @@ def _page(page: AuditPage, error: LeaderboardError | None = None) -> str:
 @rule(OPERATOR)
 def export(form: str) -> ResponseReturnValue:
     """All acts that the address requests, as a file."""
-    return responses.export(form, pages.AUDIT_FILES, pages.whole_audit(reading(), viewer(), _search()))
+    return http.export(form, pages.AUDIT_FILES, pages.whole_audit(reading(), viewer(), _search()))
 
 
 def _search() -> AuditSearch:

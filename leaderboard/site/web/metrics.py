@@ -20,9 +20,16 @@ from leaderboard.errors import Forbidden
 from leaderboard.logs import BOUNDS_S, Metric, RouteCount, Sample
 from leaderboard.settings import Settings, is_loopback
 from leaderboard.site import page as pages
-from leaderboard.web.requests import RequestCounts, Route, counted_requests
 from leaderboard.web.rules import PUBLIC, rule
-from leaderboard.web.session import BEARER, client_ip, reading, settings
+from leaderboard.web.session import (
+    BEARER,
+    RequestCounts,
+    Route,
+    client_ip,
+    counted_requests,
+    reading,
+    settings,
+)
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from leaderboard.core.jobs import leases
 from leaderboard.errors import NotFound
 from leaderboard.site import page as mail_pages
 from leaderboard.site.page import OutboxPage, QueuePage, StoragePage
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import whole
 from leaderboard.web.rules import OPERATOR, rule
 from leaderboard.web.session import reading, require_mail, settings, viewer, wake, writing
@@ -24,13 +24,13 @@ def index() -> ResponseReturnValue:
     return render_template("site/index.html", queue=page)
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/site/queue",
     "site/queue.html",
     mail_pages.QUEUE_FILES,
     is_kept=False,
-    tables=lambda page: responses.tables(mail_pages.QUEUE_FILES, page),
+    tables=lambda page: http.tables(mail_pages.QUEUE_FILES, page),
 )
 @rule(OPERATOR)
 def queue() -> QueuePage:
@@ -49,13 +49,13 @@ def do_again(job_id: int) -> ResponseReturnValue:
     return redirect(url_for("site.queue"), 303)
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/site/storage",
     "site/storage.html",
     mail_pages.STORAGE_FILES,
     is_kept=False,
-    tables=lambda page: responses.tables(mail_pages.STORAGE_FILES, page),
+    tables=lambda page: http.tables(mail_pages.STORAGE_FILES, page),
 )
 @rule(OPERATOR)
 def storage() -> StoragePage:
@@ -63,13 +63,13 @@ def storage() -> StoragePage:
     return mail_pages.storage_page(reading(), viewer(), settings().data)
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/site/mail",
     "site/mail.html",
     mail_pages.MAIL_FILES,
     is_kept=False,
-    tables=lambda page: responses.tables(mail_pages.MAIL_FILES, page),
+    tables=lambda page: http.tables(mail_pages.MAIL_FILES, page),
 )
 @rule(OPERATOR)
 def mail() -> OutboxPage:

@@ -23,8 +23,8 @@ from leaderboard.trec.read.lines import Limits
 from leaderboard.web import actions
 from leaderboard.web.addresses import whole
 from leaderboard.web.errors import refused, wants_json
+from leaderboard.web.http import incoming_folder
 from leaderboard.web.rules import SIGNED_IN, Body, form_key, number, received, rule
-from leaderboard.web.security import incoming_folder
 from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
 
 blueprint = Blueprint("suite_sending", __name__)

@@ -11,7 +11,7 @@ from leaderboard.suites.ops import seen
 from leaderboard.suites.ops.changes import SuiteDraft
 from leaderboard.suites.page import NOT_DEFINED, TABLE_NAMES, SuiteChoice, SuitePage, SuiteRow, SuiteRunPage
 from leaderboard.trec.suites import GROUPS
-from leaderboard.web import actions, responses
+from leaderboard.web import actions, http
 from leaderboard.web.addresses import kept
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer
@@ -22,7 +22,7 @@ STATE = ("by", "members", "baseline", *GROUPS)
 LIKE_THESE = "like-these"
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/suites",
     "suites/index.html",
@@ -36,7 +36,7 @@ def index() -> tuple[SuiteRow, ...]:
     return suites.suites(reading(), viewer())
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/suites/<suite>",
     "suites/board.html",
@@ -67,7 +67,7 @@ def changes(suite: str) -> ResponseReturnValue:
         absent=NOT_DEFINED,
         args=kept(STATE),
     )
-    return responses.page(html)
+    return http.page(html)
 
 
 @blueprint.get("/suites/<suite>/pairs")
@@ -85,10 +85,10 @@ def pairs(suite: str) -> ResponseReturnValue:
         chosen=chosen,
         args=kept(STATE),
     )
-    return responses.page(html)
+    return http.page(html)
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/suites/<suite>/runs/<id:suite_run_id>",
     "suites/run.html",

@@ -37,7 +37,7 @@ from leaderboard.tasks.page.landing import LandingRow
 from leaderboard.tasks.page.phases import PhaseRow
 from leaderboard.tasks.page.search import AT_MOST, LEAST, MOST, USUAL, SearchPage, search_page
 from leaderboard.trec.read.bundles import base_name
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.api import actions, lists
 from leaderboard.web.api import limits as api_limits
 from leaderboard.web.api.answers import (
@@ -287,7 +287,7 @@ def show_snapshot(address: str) -> Response:
 
     The exact bytes; the address is the beginning of their SHA-256.
     """
-    return responses.as_stored(snapshots.opened(reading(), viewer(), address).body, "application/json")
+    return http.as_stored(snapshots.opened(reading(), viewer(), address).body, "application/json")
 
 
 @operation("GET", "/collections", Rows, query=ListQuery)

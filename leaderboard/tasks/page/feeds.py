@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from leaderboard.core import phase_rules, policy
 from leaderboard.core.policy import ANONYMOUS, EVERYBODY, Viewer
 from leaderboard.db.tables import Announcement, Edition, Task, TaskChange
-from leaderboard.scoring.ops.evaluations.score import whole_editions
+from leaderboard.scoring.ops.evaluations.shown import whole_editions
 from leaderboard.tasks.ops import announcements
 from leaderboard.tasks.page.teams import team_page
 

@@ -4,7 +4,7 @@ from flask import Blueprint, render_template
 
 from leaderboard.tasks.page import activity as pages
 from leaderboard.tasks.page.activity import ActivityPage
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.charts import bar_chart
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer
@@ -18,11 +18,11 @@ def _show_html(page: ActivityPage) -> str:
         "tasks/activity.html",
         page=page,
         chart=bar_chart([float(row.accepted) for row in page.days], labels),
-        tables=responses.tables(pages.FILES, page),
+        tables=http.tables(pages.FILES, page),
     )
 
 
-@responses.with_files(blueprint, "/tasks/<slug>/activity", _show_html, pages.FILES)
+@http.with_files(blueprint, "/tasks/<slug>/activity", _show_html, pages.FILES)
 @rule(SIGNED_IN)
 def show(slug: str) -> ActivityPage:
     """Runs a day, rejected files by rule and team, teams without a run, and the queue."""

@@ -7,7 +7,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.tasks.ops import entries
 from leaderboard.tasks.ops.entries import EntryState
 from leaderboard.tasks.page import organise as pages
-from leaderboard.web import actions, responses
+from leaderboard.web import actions, http
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer
 
@@ -18,7 +18,7 @@ blueprint = Blueprint("entries", __name__)
 @rule(PUBLIC)
 def form(slug: str) -> ResponseReturnValue:
     """The entry page of the task, with its agreement and, after sign-in, the form."""
-    return responses.page(_form_page(slug))
+    return http.page(_form_page(slug))
 
 
 def _form_page(slug: str, error: LeaderboardError | None = None) -> str:
@@ -43,7 +43,7 @@ def _list_page(slug: str, error: LeaderboardError | None = None, **_: object) ->
 @rule(SIGNED_IN)
 def export(slug: str, form: str) -> ResponseReturnValue:
     """The teams in a task as a file."""
-    return responses.export(form, pages.ENTRIES_FILES, pages.entry_list(reading(), viewer(), slug))
+    return http.export(form, pages.ENTRIES_FILES, pages.entry_list(reading(), viewer(), slug))
 
 
 def _entered(state: EntryState, slug: str) -> ResponseReturnValue:

@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.tasks.page import feeds as pages
 from leaderboard.tasks.page.feeds import FeedEntry, FeedPage
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import absolute
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
@@ -55,7 +55,7 @@ def _feed(page: FeedPage, own: str) -> ResponseReturnValue:
     for entry in page.entries:
         _add(feed, entry, site, host)
     body = tostring(feed, encoding="utf-8", xml_declaration=True)
-    return responses.as_followed(body, "application/atom+xml")
+    return http.as_followed(body, "application/atom+xml")
 
 
 def _add(feed: Element, entry: FeedEntry, site: str, host: str) -> None:

@@ -7,7 +7,7 @@ from leaderboard.accounts.ops import accounts
 from leaderboard.errors import Forbidden
 from leaderboard.tasks.ops import reset_links
 from leaderboard.tasks.page import members as pages
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer, writing
@@ -26,7 +26,7 @@ def index(slug: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def export(slug: str, form: str) -> ResponseReturnValue:
     """The members as a file."""
-    return responses.export(form, pages.FILES, pages.member_list(reading(), viewer(), slug))
+    return http.export(form, pages.FILES, pages.member_list(reading(), viewer(), slug))
 
 
 @blueprint.post("/tasks/<slug>/members/<id:account_id>/link")

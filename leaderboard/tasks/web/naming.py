@@ -10,7 +10,7 @@ from leaderboard.tasks.ops.pseudonyms.pseudonyms import UNTIL, Naming
 from leaderboard.tasks.ops.pseudonyms.reviews import ReviewBody
 from leaderboard.tasks.page import naming as pages
 from leaderboard.tasks.page.naming import NamingPage
-from leaderboard.web import actions, responses
+from leaderboard.web import actions, http
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer
 
@@ -28,7 +28,7 @@ def show(slug: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def export(slug: str, form: str) -> ResponseReturnValue:
     """The map of teams and pseudonyms as a file; for organisers."""
-    response = responses.export(form, pages.FILES, pages.naming_page(reading(), viewer(), slug))
+    response = http.export(form, pages.FILES, pages.naming_page(reading(), viewer(), slug))
     response.headers["Cache-Control"] = "no-store"
     return response
 

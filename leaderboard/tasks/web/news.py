@@ -8,7 +8,7 @@ from leaderboard.tasks.ops import announcements
 from leaderboard.tasks.ops.announcements import AnnouncementDraft, AnnouncementPreview
 from leaderboard.tasks.page import news as pages
 from leaderboard.tasks.page.news import NewsPage
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import absolute, whole
 from leaderboard.web.errors import refused
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
@@ -17,7 +17,7 @@ from leaderboard.web.session import reading, settings, viewer, wake, writing
 blueprint = Blueprint("news", __name__)
 
 
-@responses.with_files(blueprint, "/tasks/<slug>/news", "tasks/news.html", pages.FILES, changes=pages.changes)
+@http.with_files(blueprint, "/tasks/<slug>/news", "tasks/news.html", pages.FILES, changes=pages.changes)
 @rule(PUBLIC)
 def show(slug: str) -> NewsPage:
     """Announcements and changes of a task."""

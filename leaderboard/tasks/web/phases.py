@@ -8,7 +8,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.tasks.ops import phases
 from leaderboard.tasks.ops.phases import PhaseChange, PhaseExtension, PhasePlan
 from leaderboard.tasks.page import phases as pages
-from leaderboard.web import actions, responses
+from leaderboard.web import actions, http
 from leaderboard.web.addresses import absolute
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
@@ -20,28 +20,28 @@ blueprint = Blueprint("phases", __name__)
 @rule(PUBLIC)
 def show(slug: str) -> ResponseReturnValue:
     """The phases of a task."""
-    return responses.page(_page(slug))
+    return http.page(_page(slug))
 
 
 @blueprint.get("/tasks/<slug>/phases.<form:form>")
 @rule(PUBLIC)
 def export(slug: str, form: str) -> ResponseReturnValue:
     """The phases as a file."""
-    return responses.export(form, pages.FILES, pages.phases_page(reading(), viewer(), slug))
+    return http.export(form, pages.FILES, pages.phases_page(reading(), viewer(), slug))
 
 
 @blueprint.get("/tasks/<slug>/dates.ics")
 @rule(PUBLIC)
 def calendar(slug: str) -> ResponseReturnValue:
     """The dates as a calendar file."""
-    return responses.as_followed(pages.of_task(reading(), viewer(), slug, _dates_of), "text/calendar")
+    return http.as_followed(pages.of_task(reading(), viewer(), slug, _dates_of), "text/calendar")
 
 
 @blueprint.get("/dates.ics")
 @rule(PUBLIC)
 def site_calendar() -> ResponseReturnValue:
     """The dates of all tasks as a calendar file."""
-    return responses.as_followed(pages.of_site(reading(), _dates_of), "text/calendar")
+    return http.as_followed(pages.of_site(reading(), _dates_of), "text/calendar")
 
 
 def _dates_of(slug: str) -> str:

@@ -8,7 +8,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.tasks.ops.pictures import pictures, prepare
 from leaderboard.tasks.ops.pictures.pictures import PictureRequest
 from leaderboard.tasks.web import settings
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, received, rule
 from leaderboard.web.session import finish_reading, reading, viewer, writing
 
@@ -21,7 +21,7 @@ SECTION = "pictures"
 def show(slug: str, digest: str) -> Response:
     """A logo or picture: for ever, as its address names these very bytes."""
     picture_file = pictures.read(reading(), viewer(), slug, digest)
-    return responses.as_named(picture_file.body, picture_file.mimetype, is_public=picture_file.is_public)
+    return http.as_named(picture_file.body, picture_file.mimetype, is_public=picture_file.is_public)
 
 
 @blueprint.post("/tasks/<slug>/settings/pictures/<kind>")

@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import Invalid
 from leaderboard.tasks.page import search
 from leaderboard.tasks.page.search import SearchPage
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.errors import status_of
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
@@ -30,14 +30,14 @@ def show() -> ResponseReturnValue:
         most=search.AT_MOST,
         is_all="all" in request.args,
     )
-    return responses.page(html) if error is None else Response(html, status_of(error), mimetype="text/html")
+    return http.page(html) if error is None else Response(html, status_of(error), mimetype="text/html")
 
 
 @blueprint.get("/search.<form:form>")
 @rule(PUBLIC)
 def export(form: str) -> ResponseReturnValue:
     """The search results as JSON, the runs as CSV or LaTeX."""
-    return responses.export(form, search.FILES, _page(search.AT_MOST))
+    return http.export(form, search.FILES, _page(search.AT_MOST))
 
 
 def _page(most: int) -> SearchPage:

@@ -10,11 +10,11 @@ from leaderboard.boards.web.cards import frames, heads
 from leaderboard.tasks.ops import citing
 from leaderboard.tasks.ops.citing import FORMS, bibtex, citation
 from leaderboard.tasks.page import landing, settings
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import whole
 from leaderboard.web.charts import Spread, StripCell, strip
+from leaderboard.web.http import own_origin
 from leaderboard.web.rules import PUBLIC, rule
-from leaderboard.web.security import own_origin
 from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("tasks", __name__)
@@ -28,7 +28,7 @@ def index() -> ResponseReturnValue:
     """The newest tasks, each with its leader; older ones on further pages."""
     page = landing.front_page(reading(), viewer(), whole(request.args.get("page", "1")) or 0)
     fields = {row.task.id: _field(row.leader) for row in page.rows if row.leader is not None}
-    return responses.page(render_template("tasks/index.html", page=page, fields=fields))
+    return http.page(render_template("tasks/index.html", page=page, fields=fields))
 
 
 def _field(leader: LeaderOfTask) -> StripCell:
@@ -43,7 +43,7 @@ def _field(leader: LeaderOfTask) -> StripCell:
 @rule(PUBLIC)
 def export(form: str) -> ResponseReturnValue:
     """All tasks as a file."""
-    return responses.export(form, landing.FILES, landing.landing(reading(), viewer()))
+    return http.export(form, landing.FILES, landing.landing(reading(), viewer()))
 
 
 @blueprint.get("/tasks/<slug>/about")
@@ -64,7 +64,7 @@ def about(slug: str) -> ResponseReturnValue:
         bibtex=bibtex(citation(reading(), viewer(), slug, own_origin())),
         cited={form: (file, name) for form, (file, name, _) in FORMS.items()},
     )
-    return responses.page(html)
+    return http.page(html)
 
 
 @blueprint.get("/tasks/<slug>/citation.<any(cff,bib,json):cited>")
@@ -73,7 +73,7 @@ def cite(slug: str, cited: str) -> ResponseReturnValue:
     """The task's citation: CITATION.cff, BibTeX or DataCite JSON."""
     name, _, written = FORMS[cited]
     text = written(citation(reading(), viewer(), slug, own_origin()))
-    return responses.as_file(text, MEDIA[cited], f"{slug}-{name}")
+    return http.as_file(text, MEDIA[cited], f"{slug}-{name}")
 
 
 @blueprint.get("/tasks/<slug>/eval.yaml")
@@ -81,7 +81,7 @@ def cite(slug: str, cited: str) -> ResponseReturnValue:
 def hub_benchmark(slug: str) -> ResponseReturnValue:
     """The task as a benchmark of Hugging Face's hub."""
     text = citing.hub_benchmark(citation(reading(), viewer(), slug, own_origin()))
-    return responses.as_file(text, "application/yaml", "eval.yaml")
+    return http.as_file(text, "application/yaml", "eval.yaml")
 
 
 @blueprint.get("/tasks/<slug>/croissant.json")
@@ -90,4 +90,4 @@ def croissant(slug: str) -> ResponseReturnValue:
     """The task as a data set in Croissant, as visitors may see it."""
     data = cards.data_of_task(reading(), slug)
     cite_as = bibtex(citation(reading(), viewer(), slug, own_origin()))
-    return responses.as_json(heads.croissant(data, cite_as))
+    return http.as_json(heads.croissant(data, cite_as))

@@ -17,11 +17,11 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.tasks.ops import entries
 from leaderboard.tasks.page import teams as team_pages
 from leaderboard.tasks.page.teams import TeamPage
-from leaderboard.web import actions, responses
+from leaderboard.web import actions, http
 from leaderboard.web.addresses import addresses_by_id
 from leaderboard.web.filters import CellMacro, utc
+from leaderboard.web.http import local_path
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
-from leaderboard.web.security import local_path
 from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("teams", __name__)
@@ -49,7 +49,7 @@ def show(team_id: int) -> ResponseReturnValue:
     page = team_pages.team_page(reading(), viewer(), team_id)
     if page.id != team_id:
         return redirect(url_for("teams.show", team_id=page.id), 303)
-    return responses.page(_html(page))
+    return http.page(_html(page))
 
 
 def _team_page(

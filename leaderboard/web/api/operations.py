@@ -8,7 +8,7 @@ from flask import Blueprint, Response
 
 from leaderboard.core.policy import Scope
 from leaderboard.errors import Invalid, NotFound
-from leaderboard.web import responses, session
+from leaderboard.web import http, session
 from leaderboard.web.api import repeats, values
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, Rule
 from leaderboard.web.session import token
@@ -218,7 +218,7 @@ def _answered(operation: Operation, answer: Any) -> Response:
         response.mimetype = "application/json"
         response.set_data(values.encoded(reply.answer, operation.answer))
     if operation.method == "GET":
-        response.set_etag(responses.tag_of(response.get_data()))
+        response.set_etag(http.tag_of(response.get_data()))
     return response
 
 

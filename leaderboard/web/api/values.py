@@ -14,7 +14,7 @@ from werkzeug.exceptions import UnsupportedMediaType
 
 from leaderboard.errors import Invalid, Problem
 from leaderboard.web.addresses import MAX_ID
-from leaderboard.web.security import incoming_folder, is_storable
+from leaderboard.web.http import incoming_folder, is_storable
 
 JSON = "application/json"
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")

@@ -14,7 +14,7 @@ from leaderboard.db.tables import Phase, Run, Task
 from leaderboard.judges.ops.labels import reference
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.settings import Settings
-from leaderboard.web import requests
+from leaderboard.web import session
 from tests.make import answers, build, judging, nuggeted, people, twins
 from tests.make.apps import application
 from tests.make.twins import World
@@ -91,7 +91,7 @@ def _judge_anew(database: Database, folder: Path, secret: str) -> None:
 @pytest.fixture
 def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tuple[World, World]:
     """The two worlds, where chance is the same too."""
-    monkeypatch.setattr(requests, "new_id", lambda: "chance")
+    monkeypatch.setattr(session, "new_id", lambda: "chance")
     return filled
 
 

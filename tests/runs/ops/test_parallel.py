@@ -13,8 +13,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.core.jobs import queue
 from leaderboard.core.policy import OPERATOR
-from leaderboard.db.base import Base
-from leaderboard.db.engine import Database
+from leaderboard.db.engine import Base, Database
 from leaderboard.db.tables import Collection, Job, Run, Task, Upload
 from leaderboard.errors import Conflict
 from leaderboard.runs.ops import limits, prepare, uploads

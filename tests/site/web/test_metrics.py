@@ -22,7 +22,7 @@ from leaderboard.logs import ROUTES, STATUSES, WebCounter
 from leaderboard.settings import Settings
 from leaderboard.site.ops import backups
 from leaderboard.site.web.metrics import PROXIES_SAY
-from leaderboard.web import requests
+from leaderboard.web import session
 from leaderboard.worker import Evaluator
 from tests.make.servers import served
 from tests.web.conftest import SignIn, Site, browser
@@ -145,7 +145,7 @@ def queue_kinds() -> tuple[str, ...]:
 
 def test_every_route_has_its_place(site: Site) -> None:
     """Each method of each rule has a number of its own, and there is room for as many again."""
-    counted: requests.RequestCounts = site.app.extensions[requests.EXTENSION]
+    counted: session.RequestCounts = site.app.extensions[session.COUNTS]
     assert sorted(counted.numbers.values()) == list(range(len(counted.numbers)))
     assert len(site.app.url_map._rules) < len(counted.numbers) * 2 < ROUTES * 2
 

@@ -11,7 +11,7 @@ from leaderboard.core.picture_kinds import LARGEST_BYTES
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.tables import TaskPicture
 from leaderboard.tasks.ops import organise
-from leaderboard.web.security import POLICY
+from leaderboard.web.http import POLICY
 from tests.make import pages, pictures
 from tests.make.pictures import flag, saved
 from tests.web.conftest import Site

@@ -25,7 +25,7 @@ from leaderboard.qrels import ops as revisions
 from leaderboard.runs.ops import partial_uploads
 from leaderboard.suites import api as suites
 from leaderboard.tasks.api import pictures, teams
-from leaderboard.web import requests
+from leaderboard.web import session
 from leaderboard.web.api import actions
 from leaderboard.web.api.operations import PIECE, Operation
 from tests.make import twins, walks
@@ -153,10 +153,10 @@ def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sessions, "new_token", lambda: "chance")
     monkeypatch.setattr(webhooks, "new_secret", lambda: "whsec_AAAA")
     monkeypatch.setattr(webhooks, "new_message", lambda: "msg_chance")
-    monkeypatch.setattr(requests, "new_id", lambda: "chance")
+    monkeypatch.setattr(session, "new_id", lambda: "chance")
     twins.open_under_one_address(monkeypatch)
     twins.note_at_one_moment(monkeypatch)
-    monkeypatch.setattr(requests, "_record", walks.noted_once(requests._record))
+    monkeypatch.setattr(session, "_record", walks.noted_once(session._record))
     monkeypatch.setattr(tokens, "token_viewer", walks.remembered(tokens.token_viewer))
     return filled
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leaderboard.web.security import HEADERS
+from leaderboard.web.http import HEADERS
 from tests.make.servers import ending, served
 from tests.web.conftest import Site
 

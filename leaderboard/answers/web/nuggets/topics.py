@@ -8,7 +8,7 @@ from leaderboard.answers.page.nuggets import topic
 from leaderboard.answers.page.nuggets.line import LinePage
 from leaderboard.answers.page.nuggets.topic import OF_NUGGETS, NuggetsPage
 from leaderboard.scoring.ops.agreements import COEFFICIENTS
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import scatter_chart
 from leaderboard.web.charts.planes import Pair, ScatterChart
@@ -26,14 +26,14 @@ def show(slug: str, topic_id: str) -> ResponseReturnValue:
     html = render_template(
         "answers/nuggets/topic.html", page=page, shapes=OF_NUGGETS, measured=kept(("measure",))
     )
-    return responses.page(html)
+    return http.page(html)
 
 
 @blueprint.get("/tasks/<slug>/topics/<topic:topic_id>/nuggets.<form:form>")
 @rule(PUBLIC)
 def export(slug: str, topic_id: str, form: str) -> ResponseReturnValue:
     """The nuggets as a file: one row per nugget, or per nugget and run with ?table=labels."""
-    return responses.export(form, topic.TOPIC_FILES, _page(slug, topic_id))
+    return http.export(form, topic.TOPIC_FILES, _page(slug, topic_id))
 
 
 def _page(slug: str, topic_id: str) -> NuggetsPage:
@@ -54,14 +54,14 @@ def line(slug: str, line_id: int) -> ResponseReturnValue:
         chart=_ranks(page),
         args=kept(("measure",)),
     )
-    return responses.page(html)
+    return http.page(html)
 
 
 @blueprint.get("/tasks/<slug>/lines/<id:line_id>.<form:form>")
 @rule(PUBLIC, is_computed=True)
 def line_export(slug: str, line_id: int, form: str) -> ResponseReturnValue:
     """The series as a file: one row per run, or per topic with ?table=topics."""
-    return responses.export(form, nuggets_line.LINE_FILES, _line(slug, line_id))
+    return http.export(form, nuggets_line.LINE_FILES, _line(slug, line_id))
 
 
 def _line(slug: str, line_id: int) -> LinePage:

@@ -9,7 +9,7 @@ from flask import Blueprint, Response, render_template, request
 from leaderboard.boards.page import cards
 from leaderboard.boards.page.cards import CardPage
 from leaderboard.boards.slots import RUN_CARD
-from leaderboard.web import filters, responses
+from leaderboard.web import filters, http
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading
 
@@ -93,7 +93,7 @@ def _badge(shown: CardPage) -> Response:
     svg = render_template(
         "boards/cards/badge.svg", card=shown, parts=parts, width=width, height=HEIGHT, title=_title(shown)
     )
-    return responses.as_followed(filters.writable(svg), "image/svg+xml")
+    return http.as_followed(filters.writable(svg), "image/svg+xml")
 
 
 def _title(shown: CardPage) -> str:

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from flask import Blueprint, Response, render_template, request
 
 from leaderboard.boards.page import cards
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import whole
+from leaderboard.web.http import POLICY
 from leaderboard.web.rules import PUBLIC, rule
-from leaderboard.web.security import POLICY
 from leaderboard.web.session import reading
 
 blueprint = Blueprint("frames", __name__)
@@ -31,7 +31,7 @@ def show(slug: str) -> Response:
         request.args.get("phase", ""),
     )
     html = render_template("boards/cards/frame.html", page=page, table=cards.frame_table(page))
-    return responses.framed(html, policy(page.origins))
+    return http.framed(html, policy(page.origins))
 
 
 def policy(origins: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from flask import url_for
 from markupsafe import Markup
 
 from leaderboard.boards.page.cards import CardPage, TaskData
-from leaderboard.web.security import own_origin
+from leaderboard.web.http import own_origin
 from leaderboard.web.session import viewer
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>&~])")

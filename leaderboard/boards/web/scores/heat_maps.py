@@ -13,7 +13,7 @@ from leaderboard.boards.page.scores.heat_maps import Choice, HeatMap
 from leaderboard.boards.page.scores.table import ComparedRun
 from leaderboard.core import policy
 from leaderboard.scoring.ops.evaluations.shown import FloatArray
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import heat_bounds, heat_difference_bounds
 from leaderboard.web.rules import PUBLIC, rule
@@ -54,14 +54,14 @@ def show(slug: str) -> ResponseReturnValue:
         hundredths=_in_hundredths(page),
         all_linked=_all_linked(page),
     )
-    return responses.page(html)
+    return http.page(html)
 
 
 @blueprint.get("/tasks/<slug>/heatmap.<form:form>")
 @rule(PUBLIC)
 def export(slug: str, form: str) -> ResponseReturnValue:
     """The complete heat map as a file."""
-    return responses.export(form, heat_maps.FILES, _map(slug, whole=True))
+    return http.export(form, heat_maps.FILES, _map(slug, whole=True))
 
 
 def _map(slug: str, *, whole: bool = False) -> HeatMap:

@@ -4,7 +4,7 @@ from flask import Blueprint, request, url_for
 
 from leaderboard.boards.page.scores import measure_orders, order_tables
 from leaderboard.boards.page.scores.measure_orders import COEFFICIENTS, FORMS, Choice, OrdersPage
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import Ranks, SlopeChart, slope_chart
 from leaderboard.web.charts.planes import Pair, Plot, means_chart
@@ -18,7 +18,7 @@ MOVES_AT_FIRST = 10
 RUNS_AT_FIRST = 50
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/tasks/<slug>/measures",
     "boards/scores/measure_orders.html",

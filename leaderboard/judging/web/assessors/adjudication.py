@@ -16,7 +16,7 @@ from leaderboard.judging.page.assessors.adjudication import (
     AdjudicationPage,
 )
 from leaderboard.runs.web.rankings import highlighted
-from leaderboard.web import actions, responses
+from leaderboard.web import actions, http
 from leaderboard.web.addresses import kept
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer
@@ -42,14 +42,14 @@ def show(slug: str, number: int) -> ResponseReturnValue:
         whose=WHOSE,
         args=_state(),
     )
-    return responses.page(html)
+    return http.page(html)
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/adjudication.<form:form>")
 @rule(SIGNED_IN)
 def export(slug: str, number: int, form: str) -> ResponseReturnValue:
     """The list as a file: one row per label, or per document with ?table=documents."""
-    return responses.export(form, adjudication.FILES, _page(slug, number))
+    return http.export(form, adjudication.FILES, _page(slug, number))
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/adjudication/document")

@@ -7,12 +7,11 @@ from leaderboard.errors import NotFound
 from leaderboard.judging.ops.judging import WHOSE
 from leaderboard.judging.page.assessors import agreement
 from leaderboard.judging.page.assessors.agreement import AgreementPage
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.charts import heat_step
-from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import SIGNED_IN, rule
-from leaderboard.web.session import reading, viewer
+from leaderboard.web.session import hands_out_judgments, reading, viewer
 
 blueprint = Blueprint("agreement", __name__)
 
@@ -41,7 +40,7 @@ def show(slug: str, number: int) -> ResponseReturnValue:
         whose=WHOSE,
         args=kept(STATE, flags=FLAGS),
     )
-    return responses.page(html)
+    return http.page(html)
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/agreement.<form:form>")
@@ -49,7 +48,7 @@ def show(slug: str, number: int) -> ResponseReturnValue:
 def export(slug: str, number: int, form: str) -> ResponseReturnValue:
     """The agreement as a file; with ?boards also the run rankings by assessor."""
     with_boards = "boards" in request.args or request.args.get("table") == "boards"
-    return responses.export(form, agreement.AGREEMENT_FILES, _page(slug, number, with_boards=with_boards))
+    return http.export(form, agreement.AGREEMENT_FILES, _page(slug, number, with_boards=with_boards))
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/assessments.<form>")

@@ -21,7 +21,7 @@ from leaderboard.judging.ops.judging import NewAssessors, PersonalLink
 from leaderboard.judging.page.assessors import assessors as assessor_pages
 from leaderboard.judging.page.assessors import judging as guidelines_pages
 from leaderboard.judging.page.assessors.assessors import AssessorsPage
-from leaderboard.web import actions, responses
+from leaderboard.web import actions, http
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, settings, viewer
 
@@ -78,7 +78,7 @@ def show(slug: str, number: int) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def export(slug: str, number: int, form: str) -> ResponseReturnValue:
     """The assessors as a file; the topics with ?table=topics."""
-    return responses.export(form, assessor_pages.FILES, _assessors(slug, number))
+    return http.export(form, assessor_pages.FILES, _assessors(slug, number))
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/guidelines")

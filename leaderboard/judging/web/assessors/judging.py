@@ -19,8 +19,8 @@ from leaderboard.judging.page.labelling import desk as labelling
 from leaderboard.judging.web.desks import private, unkept
 from leaderboard.runs.web.rankings import highlighted
 from leaderboard.web.addresses import whole
+from leaderboard.web.http import is_storable
 from leaderboard.web.rules import PUBLIC, rule
-from leaderboard.web.security import is_storable
 from leaderboard.web.session import finish_reading, reading, writing
 
 blueprint = Blueprint("judging", __name__)

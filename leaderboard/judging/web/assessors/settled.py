@@ -10,11 +10,10 @@ from leaderboard.judging.ops.assessors import settle
 from leaderboard.judging.ops.assessors.settle import BLANKS, MODES, OPEN, Choice, SettledPool
 from leaderboard.judging.page.assessors import settled as outcome
 from leaderboard.stats.assessors import RULES
-from leaderboard.web import actions, responses
+from leaderboard.web import actions, http
 from leaderboard.web.addresses import kept
-from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import SIGNED_IN, rule
-from leaderboard.web.session import reading, viewer
+from leaderboard.web.session import hands_out_judgments, reading, viewer
 
 blueprint = Blueprint("settled", __name__)
 
@@ -25,7 +24,7 @@ STATE = ("rule", "whose", "open", "skipped", "unjudged", "reused", "mode")
 @rule(SIGNED_IN)
 def show(slug: str, number: int) -> ResponseReturnValue:
     """The choice of a rule, with a preview of the judgments."""
-    return responses.page(_publish_page(slug, number))
+    return http.page(_publish_page(slug, number))
 
 
 def _publish_page(slug: str, number: int, error: LeaderboardError | None = None) -> str:
@@ -49,7 +48,7 @@ def _publish_page(slug: str, number: int, error: LeaderboardError | None = None)
 @rule(SIGNED_IN)
 def export(slug: str, number: int, form: str) -> ResponseReturnValue:
     """The counts as JSON; the settled judgments, or another table, as CSV or LaTeX."""
-    return responses.export(form, outcome.FILES, _settled(slug, number))
+    return http.export(form, outcome.FILES, _settled(slug, number))
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/settled.qrels")

@@ -12,7 +12,7 @@ from leaderboard.judging.page.labelling import desk, round
 from leaderboard.judging.web.desks import or_again
 from leaderboard.judging.web.labelling.desk import act, item_label
 from leaderboard.runs.web.rankings import highlighted
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer, writing
 
@@ -47,7 +47,7 @@ def _topic(slug: str, number: int, topic_id: str, error: LeaderboardError | None
 @rule(SIGNED_IN)
 def show(slug: str, number: int) -> ResponseReturnValue:
     """The items with disagreements, or the one in ?item=."""
-    return responses.page(_page(slug, number))
+    return http.page(_page(slug, number))
 
 
 @blueprint.post("/tasks/<slug>/labelling/<id:number>/adjudication")
@@ -67,7 +67,7 @@ def decide(slug: str, number: int) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def topic(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
     """The nugget lists of assessors on a topic, and the adjudicated list."""
-    return responses.page(_topic(slug, number, topic_id))
+    return http.page(_topic(slug, number, topic_id))
 
 
 @blueprint.post("/tasks/<slug>/labelling/<id:number>/nuggets/<topic:topic_id>")

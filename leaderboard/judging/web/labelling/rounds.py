@@ -14,11 +14,10 @@ from leaderboard.judging.page.labelling.round import RoundPage
 from leaderboard.judging.web import desks
 from leaderboard.judging.web.desks import ids, or_again
 from leaderboard.stats.assessors import RULES
-from leaderboard.web import actions, responses
-from leaderboard.web.requests import hands_out_judgments
+from leaderboard.web import actions, http
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.rules import number as form_number
-from leaderboard.web.session import reading, viewer, writing
+from leaderboard.web.session import hands_out_judgments, reading, viewer, writing
 
 blueprint = Blueprint("labelling", __name__)
 
@@ -54,14 +53,14 @@ def _page(slug: str, number: int, error: LeaderboardError | None = None) -> str:
 @rule(SIGNED_IN)
 def index(slug: str) -> ResponseReturnValue:
     """All rounds, and the form to open one."""
-    return responses.page(_list(slug))
+    return http.page(_list(slug))
 
 
 @blueprint.get("/tasks/<slug>/labelling.<form:form>")
 @rule(SIGNED_IN)
 def index_export(slug: str, form: str) -> ResponseReturnValue:
     """The rounds as a file."""
-    return responses.export(form, round.INDEX_FILES, round.round_list(reading(), viewer(), slug))
+    return http.export(form, round.INDEX_FILES, round.round_list(reading(), viewer(), slug))
 
 
 @blueprint.post("/tasks/<slug>/labelling")
@@ -81,14 +80,14 @@ def open_round(slug: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def show(slug: str, number: int) -> ResponseReturnValue:
     """A round: progress, agreement, disagreements, and the contents of a revision."""
-    return responses.page(_page(slug, number))
+    return http.page(_page(slug, number))
 
 
 @blueprint.get("/tasks/<slug>/labelling/<id:number>.<form:form>")
 @rule(SIGNED_IN)
 def export(slug: str, number: int, form: str) -> ResponseReturnValue:
     """The round as a file; with ?table= topics, pairs or lists."""
-    return responses.export(form, round.FILES, _round(slug, number))
+    return http.export(form, round.FILES, _round(slug, number))
 
 
 @blueprint.post("/tasks/<slug>/labelling/<id:number>/state")

@@ -11,7 +11,7 @@ from leaderboard.judging.page.pools import audit_tables, audits
 from leaderboard.judging.page.pools.audits import AuditPage, Choice
 from leaderboard.scoring.ops.statistics.procedures.pool_simulations import SHARES
 from leaderboard.scoring.web.waiting import have_computed
-from leaderboard.web import responses
+from leaderboard.web import http
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.charts import Curve, LineChart, line_chart
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
@@ -23,7 +23,7 @@ STATE = ("measure", "depth")
 ROWS_AT_FIRST = 30
 
 
-@responses.with_files(
+@http.with_files(
     blueprint,
     "/tasks/<slug>/pools/audit",
     "judging/pools/audit.html",

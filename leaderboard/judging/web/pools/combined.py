@@ -9,7 +9,7 @@ from leaderboard.judging.ops import combined as combined_services
 from leaderboard.judging.ops.combined import SamplePlan
 from leaderboard.judging.page import combined
 from leaderboard.judging.page.combined import CombinedChoice, CombinedPage, combined_page
-from leaderboard.web import actions, responses
+from leaderboard.web import actions, http
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
@@ -23,7 +23,7 @@ STATE = ("measure", "sample", "by")
 @rule(PUBLIC)
 def show(slug: str) -> ResponseReturnValue:
     """The ranked runs combined, and by people and machine alone."""
-    return responses.page(_page(slug))
+    return http.page(_page(slug))
 
 
 def _page(slug: str, error: LeaderboardError | None = None) -> str:
@@ -45,7 +45,7 @@ def _page(slug: str, error: LeaderboardError | None = None) -> str:
 @rule(PUBLIC)
 def export(slug: str, form: str) -> ResponseReturnValue:
     """The combined board as JSON, or one of its tables as CSV or LaTeX."""
-    return responses.export(form, combined.COMBINED_FILES, _combined(slug))
+    return http.export(form, combined.COMBINED_FILES, _combined(slug))
 
 
 def _combined(slug: str) -> CombinedPage:

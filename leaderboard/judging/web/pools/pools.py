@@ -18,7 +18,7 @@ from leaderboard.judging.page.pools.pools import PoolPage, TopicPage
 from leaderboard.judging.web.desks import or_again
 from leaderboard.pooling.methods import DEFAULT, METHODS, Method
 from leaderboard.pooling.parameters import LARGEST, Parameter
-from leaderboard.web import actions, responses
+from leaderboard.web import actions, http
 from leaderboard.web.addresses import whole
 from leaderboard.web.charts import BarChart, bar_chart
 from leaderboard.web.errors import status_of
@@ -173,7 +173,7 @@ DOCUMENTS_AT_FIRST = 200
 @rule(SIGNED_IN)
 def index(slug: str) -> ResponseReturnValue:
     """All pools of a task, and a form to import one."""
-    return responses.page(_index_page(slug))
+    return http.page(_index_page(slug))
 
 
 def _index_page(slug: str, error: LeaderboardError | None = None) -> str:
@@ -191,7 +191,7 @@ def _index_page(slug: str, error: LeaderboardError | None = None) -> str:
 @rule(SIGNED_IN)
 def index_export(slug: str, form: str) -> ResponseReturnValue:
     """All pools as a file."""
-    return responses.export(form, new_pools.LIST_FILES, new_pools.index(reading(), viewer(), slug))
+    return http.export(form, new_pools.LIST_FILES, new_pools.index(reading(), viewer(), slug))
 
 
 @blueprint.get("/tasks/<slug>/pools/new")
@@ -227,7 +227,7 @@ def _new_page(slug: str, error: LeaderboardError | None = None) -> Response:
         rows_at_first=ROWS_AT_FIRST,
     )
     if error is None:
-        return responses.page(html)
+        return http.page(html)
     return Response(html, status_of(error), mimetype="text/html")
 
 
@@ -235,7 +235,7 @@ def _new_page(slug: str, error: LeaderboardError | None = None) -> Response:
 @rule(SIGNED_IN)
 def new_export(slug: str, form: str) -> ResponseReturnValue:
     """The preview of a pool as a file, by topic, run or team."""
-    return responses.export(form, new_pools.NEW_POOL_FILES, _preview(slug))
+    return http.export(form, new_pools.NEW_POOL_FILES, _preview(slug))
 
 
 def _preview(slug: str) -> Preview:
@@ -267,7 +267,7 @@ def _show_html(page: PoolPage) -> str:
     )
 
 
-@responses.with_files(blueprint, "/tasks/<slug>/pools/<id:number>", _show_html, new_pools.FILES)
+@http.with_files(blueprint, "/tasks/<slug>/pools/<id:number>", _show_html, new_pools.FILES)
 @rule(SIGNED_IN)
 def show(slug: str, number: int) -> PoolPage:
     """One pool, topic by topic."""
@@ -280,7 +280,7 @@ def documents(slug: str, number: int, suffix: str) -> ResponseReturnValue:
     """All documents of a pool as a file: NIST format, CSV or JSON lines."""
     form = next(form for form, ending in SUFFIXES.items() if ending == suffix)
     text = "".join(pools.exported(reading(), viewer(), slug, number, form))
-    return responses.as_file(text, MIMETYPES[form], f"{slug}-pool-{number}.{suffix}")
+    return http.as_file(text, MIMETYPES[form], f"{slug}-pool-{number}.{suffix}")
 
 
 def _topic_html(page: TopicPage) -> str:
@@ -290,7 +290,7 @@ def _topic_html(page: TopicPage) -> str:
     )
 
 
-@responses.with_files(
+@http.with_files(
     blueprint, "/tasks/<slug>/pools/<id:number>/topics/<topic:topic_id>", _topic_html, new_pools.TOPIC_FILES
 )
 @rule(SIGNED_IN)

@@ -11,7 +11,7 @@ from leaderboard.judging.page import side_by_side
 from leaderboard.judging.page.side_by_side import Results
 from leaderboard.judging.web import desks
 from leaderboard.judging.web.desks import ID_DIGITS
-from leaderboard.web import actions, responses
+from leaderboard.web import actions, http
 from leaderboard.web.addresses import whole
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer
@@ -44,21 +44,21 @@ def _page(slug: str, error: LeaderboardError | None = None) -> str:
 @rule(SIGNED_IN)
 def export(slug: str, form: str) -> ResponseReturnValue:
     """The pairs as a file."""
-    return responses.export(form, side_by_side.DESK_FILES, side_by_side.desk_page(reading(), viewer(), slug))
+    return http.export(form, side_by_side.DESK_FILES, side_by_side.desk_page(reading(), viewer(), slug))
 
 
 @blueprint.get("/tasks/<slug>/side-by-side/answers.<form:form>")
 @rule(SIGNED_IN)
 def answers_export(slug: str, form: str) -> ResponseReturnValue:
     """Every answer as a file."""
-    return responses.export(form, side_by_side.ANSWERS, side_by_side.answers_page(reading(), viewer(), slug))
+    return http.export(form, side_by_side.ANSWERS, side_by_side.answers_page(reading(), viewer(), slug))
 
 
 @blueprint.get("/tasks/<slug>/compare/side-by-side.<form:form>")
 @rule(PUBLIC)
 def compared_export(slug: str, form: str) -> ResponseReturnValue:
     """Assessor preferences between two runs, by topic, as a file."""
-    return responses.export(form, side_by_side.RESULTS_FILES, _results(slug))
+    return http.export(form, side_by_side.RESULTS_FILES, _results(slug))
 
 
 WORDS = {"name": "Side by side", "does": "answers", "begin": "compare"}

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from leaderboard.core import policy, shown_names
 from leaderboard.core.policy import Viewer
 from leaderboard.db.tables import Account, Edition, Job, Qrels, QrelsRevision, Run, Task, Topic
-from leaderboard.scoring.ops.evaluations.score import whole_editions
+from leaderboard.scoring.ops.evaluations.shown import whole_editions
 from leaderboard.scoring.ops.qrels import left_out
 from leaderboard.scoring.ops.qrels.files import COMPANIONS, MAIN
 from leaderboard.scoring.ops.qrels.lines import DRAFT

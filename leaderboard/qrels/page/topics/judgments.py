@@ -18,8 +18,7 @@ from leaderboard.boards.page.scores.table import ComparedRun
 from leaderboard.db.tables import Edition, Judgment, QrelsRevision, Task, Topic
 from leaderboard.measures.judged import IntArray, Relevant
 from leaderboard.scoring.ops import rankings
-from leaderboard.scoring.ops.evaluations.score import whole_editions
-from leaderboard.scoring.ops.evaluations.shown import Source
+from leaderboard.scoring.ops.evaluations.shown import Source, whole_editions
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.trec.qrels.align import CompiledJudgments, among_distractors
 from leaderboard.trec.read.lines import bytes_of

@@ -18,13 +18,13 @@ from leaderboard.measures.judged import IntArray
 from leaderboard.qrels.page.topics import judgments as topics_judgments
 from leaderboard.qrels.page.topics.judgments import NOBODY, SEVERAL, RunFinds
 from leaderboard.scoring.ops import collections, rankings, scored_topics
-from leaderboard.scoring.ops.evaluations.score import stored_scores
 from leaderboard.scoring.ops.evaluations.shown import (
     FloatArray,
     ShownEdition,
     Source,
     computed_as,
     shown_edition,
+    stored_scores,
 )
 from leaderboard.scoring.ops.run_facts import RunName
 from leaderboard.scoring.ops.scored_topics import RANKED_KIND, MeasureColumn, TopicHead

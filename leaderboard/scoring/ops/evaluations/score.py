@@ -1,23 +1,21 @@
 """Scoring one run for one edition: read, compute outside any transaction, store once."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy import typing as npt
-from sqlalchemy import ColumnElement, Executable, delete, select, tuple_
+from sqlalchemy import delete, select, tuple_
 from sqlalchemy.orm import Session, undefer
 
 from leaderboard import __version__
-from leaderboard.checksums import damaged, of_row
+from leaderboard.checksums import of_row
 from leaderboard.core import kinds
 from leaderboard.core.jobs import queue
 from leaderboard.core.kinds import MeasureScores, Plan, RunScores
 from leaderboard.db.engine import Database, now
-from leaderboard.db.evaluations import DAMAGED_TOO
 from leaderboard.db.tables import (
     Alignment,
     Edition,
@@ -28,125 +26,16 @@ from leaderboard.db.tables import (
     Run,
     TopicSet,
 )
-from leaderboard.errors import Damaged, MissingInput, NotFound
+from leaderboard.errors import MissingInput, NotFound
 from leaderboard.measures.judged import Judged
 from leaderboard.measures.naming import parse
+from leaderboard.scoring.ops.evaluations.shown import IDENTITY, _whole_scores, aggregate, whole_editions
 from leaderboard.scoring.ops.qrels import files
 from leaderboard.trec.qrels.align import Aligner
 from leaderboard.trec.qrels.packed import pack_hits
 from leaderboard.trec.qrels.revision_inputs import compiled_inputs
 
 log = logging.getLogger(__name__)
-
-Places = npt.NDArray[np.int64]
-IDENTITY = (
-    Evaluation.run_id,
-    Evaluation.revision_id,
-    Evaluation.measure,
-    Evaluation.measure_version,
-    Evaluation.dialect,
-)
-MEANS: tuple[Any, ...] = (
-    *IDENTITY,
-    Evaluation.checksum.label("evaluation_checksum"),
-    EvaluationMean.evaluation_id,
-    EvaluationMean.topic_set_id,
-    EvaluationMean.mean,
-    EvaluationMean.topics,
-    EvaluationMean.checksum.label("mean_checksum"),
-)
-"""Final columns of a statement on means, read by `whole_means`."""
-_WHO, _WHAT = slice(-11, -6), slice(-5, -1)
-SCORED: tuple[Any, ...] = (*IDENTITY, Evaluation.checksum, Evaluation.scores, Evaluation.parts)
-
-
-def whole_editions(session: Session, query: Executable) -> list[Any]:
-    """The `Edition` rows of a statement, without damaged ones."""
-    rows = session.execute(query, execution_options=DAMAGED_TOO).all()
-    for row in rows:
-        if not row.Edition.is_whole:
-            log.error("edition %d is damaged: its checksum does not match", row.Edition.id)
-    return [row for row in rows if row.Edition.is_whole]
-
-
-def whole_means(session: Session, rows: Iterable[Any]) -> Iterator[tuple[Any, float, int]]:
-    """Each row of a statement that ends with MEANS, with its mean and number of topics.
-
-    A damaged mean is recomputed from its scores; rows without a mean, or with one that cannot be recomputed,
-    are omitted.
-    """
-    for row in rows:
-        if row[-5] is None:
-            continue
-        if row[-6] != of_row(tuple(row[_WHO])):
-            log.error("evaluation %d is damaged: its checksum does not match", row[-5])
-        elif row[-1] == of_row(tuple(row[_WHAT])):
-            yield row, row[-3], row[-2]
-        else:
-            log.error("a mean of evaluation %d is damaged; it is computed from the scores", row[-5])
-            again = _again(session, row[-5], row[-4])
-            if again is not None:
-                yield row, *again
-
-
-def _again(session: Session, evaluation_id: int, set_id: int) -> tuple[float, int] | None:
-    of_it = [undefer(Evaluation.scores), undefer(Evaluation.parts)]
-    try:
-        evaluation = session.get_one(Evaluation, evaluation_id, options=of_it)
-    except Damaged:
-        return None
-    if parse(evaluation.measure).measure.version != evaluation.measure_version:
-        return None
-    places = next(places_of(session, evaluation.revision_id, set_id), None)
-    return None if places is None else aggregate(evaluation, places)
-
-
-def aggregate(evaluation: Evaluation, chosen: Places) -> tuple[float, int] | None:
-    """Aggregate over the topics at these indices and their number; None if none is judged."""
-    scores, parts = evaluation.scores, evaluation.parts
-    # nan means not judged and does not count in a mean.
-    judged = chosen[~np.isnan(scores[chosen])]
-    if not len(judged):
-        return None
-    if parts is not None:
-        parts = parts.reshape(-1, len(scores))[:, judged]
-    return float(parse(evaluation.measure).aggregate(scores[judged], parts)), len(judged)
-
-
-def places_of(session: Session, revision_id: int, set_id: int) -> Iterator[Places]:
-    """Indices of a set's topics in a revision's scores, for each edition under it."""
-    topics = session.get_one(QrelsRevision, revision_id).topics
-    place = {topic: index for index, topic in enumerate(topics)}
-    editions = select(Edition).where(Edition.revision_id == revision_id)
-    for row in whole_editions(session, editions.order_by(Edition.number.desc())):
-        for chosen in row.Edition.topic_sets.values():
-            if chosen["id"] == set_id:
-                yield np.array([place[topic] for topic in chosen["topics"]], dtype=np.int64)
-
-
-def stored_scores(session: Session, *chosen: ColumnElement[bool]) -> list[Any]:
-    """SCORED rows of the selected evaluations; raises Damaged, naming the run."""
-    return _whole_scores(session, lambda: session.execute(select(*SCORED).where(*chosen)).all(), *chosen)
-
-
-def _whole_scores(
-    session: Session, read: Callable[[], Iterable[Any]], *chosen: ColumnElement[bool]
-) -> list[Any]:
-    """The selected evaluations, converted by `read`; raises Damaged, naming the run."""
-    try:
-        rows = list(read())
-    except Damaged as error:
-        raise next(damaged_scores(session, *chosen), error) from error
-    for row in rows:
-        require_whole(row)
-    return rows
-
-
-def require_whole(row: Any) -> None:
-    """Raise Damaged if an evaluation, or a row of IDENTITY and checksum, fails its checksum."""
-    if row.checksum != of_row((row.run_id, row.revision_id, row.measure, row.measure_version, row.dialect)):
-        what = f"scores of run {row.run_id} by {row.measure}"
-        raise damaged(what, "the checksum of whose they are does not match")
 
 
 def drop_damaged(database: Database) -> None:
@@ -193,18 +82,6 @@ def _tasks(session: Session, scores: Sequence[int], means: Sequence[tuple[int, i
     )
     of_sets = select(TopicSet.task_id).where(TopicSet.id.in_({set_id for _, set_id in means}))
     return {task for query in (of_runs, of_revisions, of_sets) for task in session.scalars(query)}
-
-
-def damaged_scores(session: Session, *chosen: ColumnElement[bool]) -> Iterator[Damaged]:
-    """One error per evaluation with damaged scores; one statement per evaluation."""
-    rows = session.execute(select(*IDENTITY, Evaluation.checksum, Evaluation.id).where(*chosen)).all()
-    for row in rows:
-        what = f"scores of run {row.run_id} by {row.measure}"
-        try:
-            require_whole(row)
-            session.execute(select(Evaluation.scores, Evaluation.parts).where(Evaluation.id == row.id)).one()
-        except Damaged as error:
-            yield damaged(what, str(error.facts["why"]))
 
 
 def plan(session: Session, run_id: int, edition_id: int) -> Plan:

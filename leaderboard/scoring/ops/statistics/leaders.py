@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Evaluation, Statistic
 from leaderboard.errors import Damaged
 from leaderboard.memory import Kept
-from leaderboard.scoring.ops.evaluations.score import stored_scores
+from leaderboard.scoring.ops.evaluations.shown import stored_scores
 from leaderboard.scoring.ops.statistics import requests, standings
 from leaderboard.scoring.ops.statistics.requests import Request
 from leaderboard.stats.arrays import Arrays, unpack

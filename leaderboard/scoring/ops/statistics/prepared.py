@@ -20,8 +20,14 @@ from leaderboard.measures.naming import parse
 from leaderboard.measures.record import refusal
 from leaderboard.scoring.ops import board_measures
 from leaderboard.scoring.ops.evaluations import shown
-from leaderboard.scoring.ops.evaluations.score import whole_editions
-from leaderboard.scoring.ops.evaluations.shown import Source, means, ranking_key, scored_runs, source_of
+from leaderboard.scoring.ops.evaluations.shown import (
+    Source,
+    means,
+    ranking_key,
+    scored_runs,
+    source_of,
+    whole_editions,
+)
 from leaderboard.scoring.ops.scored_topics import RANKED_KIND, not_chosen
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.scoring.ops.statistics.procedures import document_orders, field_leaders

@@ -11,7 +11,7 @@ from leaderboard.errors import Invalid
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.scoring.ops.statistics.requests import KeptResults
 from leaderboard.tasks.ops import settings
-from leaderboard.web.security import POLICY
+from leaderboard.web.http import POLICY
 from tests.make import blind
 from tests.make.pages import main, parsed
 from tests.scoring.ops.statistics.test_standings import fill
