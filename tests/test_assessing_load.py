@@ -72,7 +72,7 @@ def _send(line: HTTPConnection, host: str, token: str, judgment: tuple[str, str,
     body = json.dumps({"key": key, "docno": docno, "grade": grade})
     headers = {"Content-Type": "application/json", "Origin": f"http://{host}"}
     try:
-        line.request("POST", f"/judge/{token}/1/1/assessments", body, headers)
+        line.request("POST", f"/api/v1/judge/{token}/pools/1/topics/1", body, headers)
         if drops:
             return False
         with line.getresponse() as answer:

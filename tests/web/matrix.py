@@ -236,7 +236,6 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     **{("GET", f"/judge/{{judge}}{rest}"): OPEN for rest in ("", "/1", "/1/1", "/1/1/documents")},
     ("POST", "/judge/{judge}/1/1"): (422,) * 6,
     ("POST", "/judge/{judge}/1/1/undo"): (303,) * 6,
-    ("POST", "/judge/{judge}/1/1/assessments"): (422,) * 6,
     ("GET", "/judge/nonsense/side-by-side"): (404,) * 6,
     ("GET", "/judge/nonsense/side-by-side/nothing"): (404,) * 6,
     ("POST", "/judge/nonsense/side-by-side/nothing"): (404,) * 6,

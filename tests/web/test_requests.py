@@ -107,25 +107,6 @@ def test_a_failure_is_logged_in_one_piece_without_the_token(
     assert response.headers["X-Request-ID"] in written
 
 
-def test_a_body_nested_too_deeply_is_refused_in_words(site: Site) -> None:
-    """20,000 brackets are 404 for a link that is nobody's, and 400 for an assessor's."""
-    for token, status in (("nonsense", 404), (site.world.judge, 400)):
-        response = site.browser().post(
-            f"/judge/{token}/1/1/assessments",
-            data="[" * 20_000,
-            content_type="application/json",
-            headers={"Accept": "application/json"},
-        )
-        assert response.status_code == status
-        assert response.json is not None
-        assert response.json["error"]
-
-
-def test_a_dead_link_is_said_before_its_body_is_read(site: Site) -> None:
-    """What is no JSON is not looked at where the token is nobody's."""
-    assert site.browser().post("/judge/nonsense/1/1/assessments", data="{").status_code == 404
-
-
 def test_refusals_of_accounts_are_recorded_once_an_hour(site: Site) -> None:
     """A burst of 403 to one account is one row a route; visitors leave none."""
     client = site.browser("Nina")

@@ -99,7 +99,8 @@ class NextAnswer:
 class LabelBody:
     """A judgment; grade null skips the document; key: chosen by you, so that it is stored once.
 
-    undone: withdraws an earlier judgment of the document. shown_at and saved_at: used for the pace.
+    undone: withdraws an earlier judgment of the document. shown_at and saved_at: used for the pace;
+    sent_at: the time now by the same clock, so that a wrong clock does not matter.
     """
 
     key: Annotated[str, Meta(min_length=1, max_length=KEY_CHARACTERS)]
@@ -108,6 +109,7 @@ class LabelBody:
     note: str = ""
     shown_at: Moment | None = None
     saved_at: Moment | None = None
+    sent_at: Moment | None = None
     undone: bool = False
 
 

@@ -218,6 +218,7 @@ WORDS = {
     "runs_per_day": "Maximum runs per team per day; null means no limit.",
     "said": "The beginning of the response.",
     "sample": "The number of the sample's pool; default: the newest sample.",
+    "sent_at": "The time now by the clock of the assessor's device.",
     "saved_at": "When the assessor's device saved it.",
     "scopes": "What the token may be used for.",
     "scores": "The mean by each measure; null if unknown or hidden.",

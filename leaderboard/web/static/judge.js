@@ -46,7 +46,8 @@
   async function post({ address, ...judgment }) {
     const body = JSON.stringify({ ...judgment, sent_at: new Date().toISOString() });
     const type = "application/json";
-    const answer = await fetch(`${desk.dataset.base}/${address}/assessments`, {
+    const [pool, topic] = address.split(/\/(.*)/);
+    const answer = await fetch(`${desk.dataset.base}/pools/${pool}/topics/${topic}`, {
       method: "POST", headers: { Accept: type, "Content-Type": type }, body, keepalive: true,
     });
     // No cache takes it, so it holds its connection until it is read.
@@ -69,7 +70,7 @@
           box?.removeItem(name);
         }
       } else if (answer && answer.status < 500 && answer.status !== 429) {
-        refused.set(name, (await answer.json().catch(() => ({}))).error ?? "");
+        refused.set(name, (await answer.json().catch(() => ({}))).detail ?? "");
       } else {
         pause = Math.max(1000 * (answer?.headers.get("Retry-After") ?? 0), Math.min(Math.max(2 * pause, 1000), 30000));
         timer = setTimeout(send, pause);

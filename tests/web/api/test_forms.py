@@ -25,7 +25,6 @@ DONE_BY = {
     "revisions.send": "draft_revision",
     "snapshots.keep": "keep_snapshot",
     "pools.create": "make_pool",
-    "judging.save": "judge",
     "judging.judge": "judge",
     "judging.undo": "undo_judgment",
     "side_by_side_judging.answer": "answer_comparison",

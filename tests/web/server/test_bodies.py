@@ -57,7 +57,7 @@ def _cookie(site: Site, name: str) -> dict[str, str]:
         ("/teams", "Berta", "2147483648", 413),
         ("/tasks/new", "Berta", "2147483648", 403),
         ("/sign-in", None, "2147483648", 413),
-        ("/judge/x/1/1/assessments", None, "2147483648", 413),
+        ("/api/v1/judge/x/pools/1/topics/1", None, "2147483648", 413),
     ],
 )
 def test_no_body_is_kept_that_may_not_come(

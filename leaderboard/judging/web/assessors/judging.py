@@ -1,16 +1,13 @@
 """Judging pages, reached by a personal link: topics, guidelines, one document at a time."""
 
 import secrets
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from flask import Blueprint, Response, jsonify, redirect, render_template, request, url_for
+from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from werkzeug.exceptions import BadRequest
 
 from leaderboard.errors import Invalid, Problem
-from leaderboard.judging.ops import judging as judging_services
 from leaderboard.judging.ops import side_by_side
 from leaderboard.judging.ops.assessors import log
 from leaderboard.judging.ops.assessors.log import SentLabel
@@ -19,7 +16,6 @@ from leaderboard.judging.page.labelling import desk as labelling
 from leaderboard.judging.web.desks import private, unkept
 from leaderboard.runs.web.rankings import highlighted
 from leaderboard.web.addresses import whole
-from leaderboard.web.http import is_storable
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import finish_reading, reading, writing
 
@@ -94,15 +90,6 @@ def documents(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     return unkept(Response(html, mimetype="text/html"))
 
 
-@blueprint.post("/judge/<token>/<id:number>/<topic:topic_id>/assessments")
-@rule(PUBLIC)
-def save(token: str, number: int, topic_id: str) -> ResponseReturnValue:
-    """Store a judgment sent as JSON; repeated requests with the same key are stored once."""
-    judging_services.by_token(reading(), token)
-    is_new = _save(token, number, topic_id, _sent(_json()))
-    return jsonify({"stored": True, "new": is_new}), 201 if is_new else 200
-
-
 @blueprint.post("/judge/<token>/<id:number>/<topic:topic_id>")
 @rule(PUBLIC)
 def judge(token: str, number: int, topic_id: str) -> ResponseReturnValue:
@@ -137,40 +124,6 @@ def _save(token: str, number: int, topic_id: str, sent: SentLabel) -> bool:
     finish_reading()
     with writing() as session:
         return log.save(session, checked)
-
-
-def _json() -> Any:
-    """The body as JSON, None if it is not; raises BadRequest if it is nested too deeply to be read."""
-    try:
-        return request.get_json(silent=True)
-    except RecursionError:
-        raise BadRequest from None
-
-
-def _sent(facts: Any) -> SentLabel:
-    """Parse the judgment of a JSON object; raises Invalid."""
-    if not isinstance(facts, Mapping):
-        problem = Problem("must be a JSON object.", "Send key, docno, grade, note, shown_at and saved_at.")
-        raise Invalid("This judgment cannot be read.", [problem])
-    texts = {name: facts.get(name) or "" for name in ("key", "docno", "note")}
-    for name, text in texts.items():
-        if not isinstance(text, str) or not is_storable(text):
-            raise _unreadable(name, "must be text without control characters.")
-    grade, undone = facts.get("grade"), facts.get("undone", False)
-    if "grade" not in facts or (grade is not None and type(grade) is not int):
-        raise _unreadable("grade", "must be a whole number, or null to skip.")
-    if not isinstance(undone, bool):
-        raise _unreadable("undone", "must be true or false.")
-    return SentLabel(
-        key=texts["key"],
-        docno=texts["docno"],
-        grade=grade,
-        note=texts["note"],
-        shown_at=_moment("shown_at", facts.get("shown_at")),
-        saved_at=_moment("saved_at", facts.get("saved_at")),
-        sent_at=_moment("sent_at", facts.get("sent_at")),
-        undone=undone,
-    )
 
 
 def _grade(text: str) -> int:

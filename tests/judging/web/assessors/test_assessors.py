@@ -60,6 +60,7 @@ def test_a_link_ends_by_itself_and_can_be_prolonged(site: Site, olga: FlaskClien
     """The page says until when a link works; ended, it opens and stores nothing until it is prolonged."""
     address = f"/judge/{site.world.judge}"
     sent = {"key": "k", "docno": "d1", "grade": 1}
+    label = f"/api/v1{address}/pools/1/topics/1"
     ends = datetime.now(UTC) + timedelta(days=site.settings.assessor_link_days)
     rows = olga.get(f"{HERE}/assessors.json").get_json()["assessors"]
     assert rows[0]["link_ends"] in {f"{ends:%Y-%m-%d}", f"{ends - timedelta(days=1):%Y-%m-%d}"}
@@ -69,12 +70,12 @@ def test_a_link_ends_by_itself_and_can_be_prolonged(site: Site, olga: FlaskClien
     assert "expired" in pages.main(olga.get(f"{HERE}/assessors"))
     for path in ("", "/1", "/1/1", "/side-by-side"):
         assert visitor.get(address + path).status_code == 404
-    assert visitor.post(f"{address}/1/1/assessments", json=sent).status_code == 404
+    assert visitor.post(label, json=sent).status_code == 404
     form = f"{HERE}/assessors/{site.world.assessor}/prolong"
     assert pages.form(olga.get(f"{HERE}/assessors"), form) == {}
     assert olga.post(form).status_code == 303
     assert visitor.get(address).status_code == 200
-    assert visitor.post(f"{address}/1/1/assessments", json=sent).status_code == 201
+    assert visitor.post(label, json=sent).status_code == 201
     olga.post(f"{HERE}/assessors/{site.world.assessor}/revoke")
     assert olga.post(form).status_code == 409
 
