@@ -37,10 +37,9 @@ from leaderboard import memory
 from leaderboard.accounts.ops import names
 from leaderboard.application import create_app, load_templates
 from leaderboard.boards.page import leaders
-from leaderboard.checksums import of_row
 from leaderboard.core import phase_rules
 from leaderboard.db import schema
-from leaderboard.db.engine import Database
+from leaderboard.db.engine import Database, of_row
 from leaderboard.db.evaluations import DAMAGED_TOO
 from leaderboard.db.tables import (
     Account,

@@ -10,13 +10,11 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import msgspec
 import zstandard
 
 from leaderboard.errors import Damaged
 
 _CRC = struct.Struct("<I")
-_encoded = msgspec.msgpack.Encoder().encode
 _WORD = 8
 """Bytes of one number of an array: the remainder shows whether a checksum follows."""
 
@@ -36,15 +34,6 @@ def without_checksum(stored: bytes, what: str) -> bytes:
     if len(checksum) < _CRC.size or _CRC.unpack(checksum)[0] != zlib.crc32(body):
         raise damaged(what, "their checksum does not match")
     return body
-
-
-def of_row(values: tuple[object, ...]) -> int:
-    """The CRC-32 of the plain values of a row, which both databases return as stored.
-
-    >>> of_row((1, 0.0344)) == of_row((1, 0.05))
-    False
-    """
-    return zlib.crc32(_encoded(values))
 
 
 def numbers(stored: bytes, what: str) -> bytes:

@@ -17,7 +17,7 @@ from leaderboard.trec.qrels.compiling import compile_qrels
 from leaderboard.trec.qrels.preferences import read_preferences
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.read.archives import DEFAULT_LIMITS, Limits
-from leaderboard.trec.read.blocks import Block
+from leaderboard.trec.read.kernel import Block
 from leaderboard.trec.read.plain import plain_blocks
 from leaderboard.trec.read.scanning import Ahead, scan_run
 from leaderboard.trec.runs.check import Rules, read_and_check

@@ -21,7 +21,7 @@ from leaderboard.errors import Problem
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.pooling.registry import Method
 from leaderboard.trec.qrels.revision_inputs import RevisionInputs
-from leaderboard.trec.read.blocks import Consumer
+from leaderboard.trec.read.kernel import Consumer
 from leaderboard.trec.read.lines import Limits, Source
 from leaderboard.trec.runs.check import Report, Rules
 from leaderboard.trec.runs.packing import PackedBlocks

@@ -8,8 +8,8 @@ import numpy.typing as npt
 from sqlalchemy import CheckConstraint, Connection, ForeignKey, Index, UniqueConstraint, event, text
 from sqlalchemy.orm import Mapped, Mapper, QueryContext, mapped_column
 
-from leaderboard.checksums import damaged, of_row
-from leaderboard.db.engine import Base, FloatArray
+from leaderboard.checksums import damaged
+from leaderboard.db.engine import Base, FloatArray, of_row
 
 
 class Snapshot(Base):

@@ -10,9 +10,9 @@ import numpy as np
 from leaderboard.errors import Invalid, Problem
 from leaderboard.measures.judged import FloatArray
 from leaderboard.trec.read import kernel
-from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.columns import Columns
 from leaderboard.trec.read.entries import LOOSE_ID_BYTES
+from leaderboard.trec.read.kernel import Block
 from leaderboard.trec.read.lines import bytes_of, shown, text_of
 from leaderboard.trec.read.scattered import Scattered
 

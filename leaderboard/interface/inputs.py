@@ -15,8 +15,8 @@ from leaderboard.interface.blocks import blocks_of, gathered_columns, invalid, o
 from leaderboard.trec.qrels.align import CompiledJudgments
 from leaderboard.trec.qrels.arrays import in_byte_order, read_judgments
 from leaderboard.trec.read import kernel
-from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.forms import Asked
+from leaderboard.trec.read.kernel import Block
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, text_of
 from leaderboard.trec.read.scanning import scan_run
 from leaderboard.trec.read.scattered import Scattered

@@ -30,7 +30,7 @@ from leaderboard.stats.standing import (
     verdicts,
 )
 from leaderboard.tables.record import finite
-from leaderboard.trec.read.blocks import Block, Consumer
+from leaderboard.trec.read.kernel import Block, Consumer
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
 from leaderboard.trec.read.scanning import scan_run
 from leaderboard.trec.runs.fingerprints import RankingDigest

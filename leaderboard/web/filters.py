@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import nh3
-from flask import Flask, has_request_context, request
+from flask import Flask, has_request_context, request, url_for
 from flask.globals import request_ctx
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
@@ -27,6 +27,7 @@ from leaderboard import __version__, fields
 from leaderboard.core import prose
 from leaderboard.db.engine import now
 from leaderboard.errors import Invalid, NotFound, Problem
+from leaderboard.measures.catalogue import entries
 from leaderboard.memory import keep
 from leaderboard.tables.record import Column, Place, counted, day_and_time, lasting
 from leaderboard.web.charts import heat_bounds, heat_difference_bounds
@@ -229,9 +230,25 @@ def register(app: Flask) -> None:
         share=share,
         without=without,
         signed=signed,
+        codes=codes,
+        measure_address=measure_address,
     )
     app.jinja_env.globals.update(
         htmx=HTMX, version=__version__, on_page=Place.PAGE, counted=counted, cells_of=cells_of
+    )
+
+
+def measure_address(key: str) -> str:
+    """Address of the page of a measure key such as nDCG@10, with its parameters."""
+    name, written = entries.found(key)
+    return url_for("measures.show", name=name, written=written or None)
+
+
+def codes(text: str) -> Markup:
+    """Text with parts between backticks as code."""
+    parts = (escape(part) for part in text.split("`"))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in enumerate(parts)
     )
 
 

@@ -46,7 +46,7 @@ from leaderboard.scoring.ops.qrels.files import COMPANIONS, MAIN
 from leaderboard.scoring.ops.rankings import stored_in_order
 from leaderboard.tasks.ops.pseudonyms import pseudonyms
 from leaderboard.tasks.ops.pseudonyms.pseudonyms import words
-from leaderboard.trec.read.blocks import Block
+from leaderboard.trec.read.kernel import Block
 from leaderboard.trec.runs.runs import rankings_of
 
 TABLES_LEFT_OUT = frozenset({"pictures", "snapshots"})

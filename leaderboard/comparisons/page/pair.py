@@ -34,8 +34,8 @@ from leaderboard.stats.orders.two_rankings import RankingComparison, compare_ran
 from leaderboard.stats.seeds import seed
 from leaderboard.stats.standing import POWER, ROPE, TwoRuns, compare_scores
 from leaderboard.trec.qrels.align import remaining
-from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.columns import Int32
+from leaderboard.trec.read.kernel import Block
 
 
 def sentences(found: Gated, run: str, baseline: str, digits: int) -> list[str]:

@@ -21,8 +21,8 @@ from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.trec.facts import FactValue
 from leaderboard.trec.read.archives import Limits as ArchivesLimits
 from leaderboard.trec.read.archives import TooSlow, any_blocks
-from leaderboard.trec.read.blocks import Consumer
 from leaderboard.trec.read.bundles import base_name, is_larger, kind_of
+from leaderboard.trec.read.kernel import Consumer
 from leaderboard.trec.read.lines import Limits, Source, shown
 from leaderboard.trec.read.plain import is_longer
 from leaderboard.trec.runs.check import Report

@@ -30,7 +30,7 @@ from leaderboard.trec.qrels.align import (
 )
 from leaderboard.trec.qrels.packed import unpack_hits
 from leaderboard.trec.qrels.revision_inputs import compiled_inputs
-from leaderboard.trec.read.blocks import Block
+from leaderboard.trec.read.kernel import Block
 from leaderboard.trec.read.lines import bytes_of
 from leaderboard.trec.runs.fingerprints import RankingDigest
 from leaderboard.trec.runs.packing import read_index, unpack_block, unpack_topic

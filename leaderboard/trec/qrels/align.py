@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from leaderboard.errors import Problem
 from leaderboard.measures.judged import IntArray, Judged, Judgments
 from leaderboard.trec.read import kernel
-from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.columns import Columns, Index, Int32
 from leaderboard.trec.read.entries import id_bytes, unfit_text
+from leaderboard.trec.read.kernel import Block
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, bytes_of, raw_lines, shown
 from leaderboard.trec.runs.runs import Ranking, block_of
 

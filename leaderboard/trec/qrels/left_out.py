@@ -14,8 +14,8 @@ from leaderboard.errors import Invalid, Problem
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.trec.qrels.align import CompiledJudgments, DocumentsByTopic, compile_judgments, remaining
 from leaderboard.trec.qrels.qrels import Qrels
-from leaderboard.trec.read.blocks import Block, Consumer
 from leaderboard.trec.read.entries import id_bytes, unfit_text
+from leaderboard.trec.read.kernel import Block, Consumer
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, bytes_of, raw_lines, shown, text_of
 
 NONE = b"N/A"

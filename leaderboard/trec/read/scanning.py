@@ -8,12 +8,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from leaderboard.errors import Problem
 from leaderboard.trec.read import kernel, metadata
 from leaderboard.trec.read.ahead import ALONE, Irregular, in_order, last_topic
-from leaderboard.trec.read.blocks import Block, Consumer, block_in
 from leaderboard.trec.read.buffers import Buffer, TooLong
 from leaderboard.trec.read.columns import COMMENTS, Columns
 from leaderboard.trec.read.entries import Form, explain
 from leaderboard.trec.read.forms import is_entry
-from leaderboard.trec.read.kernel import Parsed
+from leaderboard.trec.read.kernel import Block, Consumer, Parsed, block_in
 from leaderboard.trec.read.lines import BOM_NOTE, Limits, Source, text_of
 from leaderboard.trec.read.oddities import Doubtful, Entries, Oddities
 from leaderboard.trec.read.scattered import Scattered

@@ -10,8 +10,8 @@ import numpy as np
 
 from leaderboard.errors import MAX_PROBLEMS, Invalid, Problem, TooLarge
 from leaderboard.measures.judged import IntArray
-from leaderboard.trec.read.blocks import Block, Consumer
 from leaderboard.trec.read.columns import Int32
+from leaderboard.trec.read.kernel import Block, Consumer
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Source, shown, text_of
 from leaderboard.trec.read.oddities import TAGS_KEPT
 from leaderboard.trec.read.scanning import Scanned, scan_run

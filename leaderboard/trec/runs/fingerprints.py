@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from leaderboard.checksums import numbers, with_checksum
 from leaderboard.trec.read import kernel
-from leaderboard.trec.read.blocks import Block
+from leaderboard.trec.read.kernel import Block
 from leaderboard.trec.read.numpy_words import mixed
 
 SKETCH_SIZE = 256

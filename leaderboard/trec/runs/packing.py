@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from leaderboard.checksums import compressed, compressor, framed, plain_bytes
 from leaderboard.trec.read import kernel
-from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.columns import Columns, Int32
+from leaderboard.trec.read.kernel import Block
 from leaderboard.trec.runs.runs import Docnos, Ranking
 
 BLOCK_BYTES = 128 * 1024

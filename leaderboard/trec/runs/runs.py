@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from leaderboard.errors import Problem
 from leaderboard.trec.read import kernel
-from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.columns import Columns
-from leaderboard.trec.read.kernel import SLACK
+from leaderboard.trec.read.kernel import SLACK, Block
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, bytes_of, text_of
 from leaderboard.trec.read.scanning import scan_run
 

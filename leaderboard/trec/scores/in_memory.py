@@ -14,7 +14,7 @@ from leaderboard.measures.judged import FloatArray, IntArray, Judged
 from leaderboard.measures.trec_families import FAMILIES
 from leaderboard.measures.trec_lines import Line
 from leaderboard.trec.qrels.align import CompiledJudgments
-from leaderboard.trec.read.blocks import Block, Consumer
+from leaderboard.trec.read.kernel import Block, Consumer
 
 _OF_ONE_DOCUMENT = frozenset({"relstring", "utility", "rbp_resid"})
 """Of these families, version 10 puts a missed topic right under their plain names only."""

@@ -23,8 +23,8 @@ from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
 from leaderboard.trec.qrels.arrays import read_judgments
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.ahead import available_threads, in_order
-from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.forms import USUAL, Asked
+from leaderboard.trec.read.kernel import Block
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, shown, text_of
 from leaderboard.trec.read.scanning import Ahead, scan_run
 from leaderboard.trec.scores.in_memory import HeldFile, HeldQrels, HeldRun, NamedFile, missed

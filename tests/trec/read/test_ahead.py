@@ -14,7 +14,7 @@ from leaderboard.trec.qrels.align import Aligner
 from leaderboard.trec.qrels.arrays import read_judgments
 from leaderboard.trec.read import buffers, kernel
 from leaderboard.trec.read.ahead import Irregular, in_order, last_topic
-from leaderboard.trec.read.blocks import Block
+from leaderboard.trec.read.kernel import Block
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits
 from leaderboard.trec.read.scanning import Ahead, Scanned, scan_run
 from tests.trec.conftest import Written

@@ -44,7 +44,7 @@ from leaderboard.trec.nuggets.packing import PARTS, Part
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
 from leaderboard.trec.qrels.packed import pack_judgments, pack_left_out, unpack_left_out
 from leaderboard.trec.qrels.revision_inputs import RevisionInputs, compiled_inputs
-from leaderboard.trec.read.blocks import Block
+from leaderboard.trec.read.kernel import Block
 from leaderboard.trec.read.lines import Limits, shown, text_of
 from leaderboard.trec.runs.check import Report
 from leaderboard.trec.runs.fingerprints import SKETCH_SIZE

@@ -11,11 +11,10 @@ from sqlalchemy import delete, select, tuple_
 from sqlalchemy.orm import Session, undefer
 
 from leaderboard import __version__
-from leaderboard.checksums import of_row
 from leaderboard.core import kinds
 from leaderboard.core.jobs import queue
 from leaderboard.core.kinds import MeasureScores, Plan, RunScores
-from leaderboard.db.engine import Database, now
+from leaderboard.db.engine import Database, now, of_row
 from leaderboard.db.tables import (
     Alignment,
     Edition,

@@ -17,9 +17,10 @@ from numpy import typing as npt
 from sqlalchemy import ColumnElement, Executable, Select, and_, bindparam, literal, or_, select, union_all
 from sqlalchemy.orm import Session, undefer
 
-from leaderboard.checksums import damaged, of_row
+from leaderboard.checksums import damaged
 from leaderboard.core import kinds
 from leaderboard.core.policy import TaskAccess
+from leaderboard.db.engine import of_row
 from leaderboard.db.evaluations import DAMAGED_TOO
 from leaderboard.db.tables import (
     Edition,

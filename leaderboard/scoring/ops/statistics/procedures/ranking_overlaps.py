@@ -18,7 +18,7 @@ from leaderboard.scoring.ops.rankings import indices_of, opened
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.orders.rbo_all_pairs import rbo_of_all_pairs
 from leaderboard.trec.qrels.align import remaining
-from leaderboard.trec.read.blocks import Block
+from leaderboard.trec.read.kernel import Block
 
 PROCEDURE = "overlaps"
 P = 0.9
