@@ -122,10 +122,10 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
         *(("", _suite_run(team, name)) for team in (1, 2) for name in ("new", "own")),
         ("", {**_suite_run(1, "new"), "check": "1"}),
     ],
-    "suite_sending.put_together": [
-        ("", {"team": 1, "name": "new", "part-blind": run, "part-sealed": run}) for run in range(1, 8)
+    "suite_sending.put_suite_run_together": [
+        ("", {"team_id": 1, "name": "new", "runs": f"blind={run} sealed={run}"}) for run in range(1, 8)
     ],
-    "suite_sending.fill_in": [("", {"part-blind": run, "part-open": run}) for run in range(1, 8)],
+    "suite_sending.fill_in_suite_run": [("", {"runs": f"blind={run} open={run}"}) for run in range(1, 8)],
     "side_by_side.ask": [("", {"run": "1", "other": str(other), "assessor": "1"}) for other in (2, 4, 7)],
     "naming.give_pseudonyms": [("", {"until": "close", "is_sure": ""})],
     "groups.declare_group": [("", {"name": "students", "teams": "1"})],

@@ -52,8 +52,6 @@ DONE_BY = {
     "imports.look": "import_task",
     "imports.make": "import_task",
     "suite_sending.send": "send_suite_run",
-    "suite_sending.put_together": "put_suite_run_together",
-    "suite_sending.fill_in": "fill_in_suite_run",
 }
 """Form -> the operation that does the same, where they are not one action."""
 NOT_DONE = {
