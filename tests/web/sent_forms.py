@@ -94,7 +94,7 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     "boards.standing": [("", {}), ("?measure=AP", {}), ("?edition=2", {})],
     "intervals.ask": [("", {}), ("?measure=AP", {})],
     "news.announce": [
-        ("", {"title": "News", "recipients": kind, "team": str(team), "step": step, "counted": "1"})
+        ("", {"title": "News", "recipients": kind, "teams": str(team), "step": step, "counted": "1"})
         for kind, team in (("everybody", 1), ("without_run", 1), ("teams", 2), ("teams", 4))
         for step in ("preview", "send")
     ],

@@ -21,7 +21,6 @@ DONE_BY = {
     "settings.topics": "replace_topics",
     "settings.archive": "archive_task",
     "people.change": "give_role",
-    "news.announce": "announce",
     "revisions.send": "draft_revision",
     "snapshots.keep": "keep_snapshot",
     "pools.create": "make_pool",
