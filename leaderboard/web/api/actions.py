@@ -11,10 +11,10 @@ from leaderboard.web.api.operations import Done, Operation
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import settings, viewer, wake, writing
 
-Answer = tuple[type, Callable[..., Any]]
-"""Type of an operation's answer, and the function that makes it of the action's result and placeholders."""
+Answer = tuple[type, Callable[..., Any] | None]
+"""Type of an answer, and what makes it of the result and the placeholders; None: what `Before` returned."""
 Before = Callable[..., object]
-"""Check of the token before anything else, given the placeholders."""
+"""Check of the token before anything else, given the placeholders; it may return what was there before."""
 NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -35,11 +35,12 @@ def operations(
 def _operation(action: Action, answer: Answer | None, before: Before | None) -> Operation:
     def act(body: Any = None, **placeholders: Any) -> Any:
         asker, body_values = viewer(), asdict(body) if action.record else None
-        if before is not None:
-            before(**placeholders)
+        checked = before(**placeholders) if before is not None else None
         outcome = action.do(writing, asker, placeholders, body_values, settings())
         wake()
-        return answer[1](outcome.result, **placeholders) if answer else Done(done=outcome.done)
+        if answer is None:
+            return Done(done=outcome.done)
+        return answer[1](outcome.result, **placeholders) if answer[1] else checked
 
     return Operation(
         method=action.method,

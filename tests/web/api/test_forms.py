@@ -46,7 +46,6 @@ DONE_BY = {
     "tokens.revoke": "revoke_token",
     "webhooks.pause": "change_webhook",
     "webhooks.resume": "change_webhook",
-    "webhooks.delete": "delete_webhook",
     "pictures.save": "put_picture",
     "imports.look": "import_task",
     "imports.make": "import_task",
