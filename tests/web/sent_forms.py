@@ -63,7 +63,7 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
         *(("", run_form("new", team)) for team in (2, 3, 4)),
         *(("", _listed(run)) for run in ("other-a", "other-b", "new")),
     ],
-    "uploads.fix": [("", {"fix": name}) for name in ("topics", "nothing")],
+    "uploads.fix_upload": [("", {"fixes": name}) for name in ("topics", "nothing")],
     "uploads.review_upload": [("", {"accept": "on"}), ("", {"why": "No."})],
     "checks.check": [
         ("", {}),

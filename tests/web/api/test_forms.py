@@ -11,7 +11,6 @@ DESK = "people make these labels one by one; a program sends a file of its own a
 PAGE = "it only has computed what the page then shows"
 DONE_BY = {
     "uploads.send": "send_run",
-    "uploads.fix": "fix_upload",
     "checks.check": "check_run",
     "run_facts.describe": "describe_run",
     "reproduction_links.save": "say_what_a_run_reproduces",
