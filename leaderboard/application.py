@@ -12,7 +12,6 @@ from jinja2 import Environment, FileSystemBytecodeCache, StrictUndefined, nodes
 from jinja2.compiler import CodeGenerator, Frame
 
 from leaderboard import __version__, features, reference, temporary
-from leaderboard.core import slots
 from leaderboard.db.engine import SECRETS, Base, Database
 from leaderboard.logs import WebCounter
 from leaderboard.resources import bundled
@@ -157,7 +156,7 @@ def _load_all(environment: Environment) -> None:
 def _add_pages(app: Flask) -> None:
     filters.register(app)
     filters.register_figures(app)
-    app.jinja_env.globals.update(parts_at=features.parts_at, with_tabs=slots.with_tabs)
+    app.jinja_env.globals.update(parts_at=features.parts_at)
     app.jinja_env.filters["markdown"] = filters.render
     app.context_processor(lambda: {"viewer": session.viewer(), "has_mail": bool(session.settings().smtp_url)})
     for feature in features.FEATURES:

@@ -322,7 +322,7 @@ def _limits(each: Asked) -> dict[str, Any]:
     if each.kind in ("number", "decimal"):
         return {"minimum": about.least, "maximum": about.most}
     if each.kind == "rows" or (each.kind == "texts" and each.is_required):
-        return {"minItems": about.least, "maxItems": about.most}
+        return {"minItems": about.least} | ({"maxItems": about.most} if about.most < MOST - 1 else {})
     if each.kind == "choice":
         return {"enum": list(about.choices)}
     if each.kind == "ticks":

@@ -551,7 +551,7 @@ class SiteServer(TcpWSGIServer):  # type: ignore[misc]
             recv_bytes=RECEIVED_BYTES,
             max_request_body_size=NO_LIMIT,
             max_request_header_size=HEADER_BYTES,
-            # They are trusted from a proxy only (web.security), but show that there is one.
+            # They are trusted from a proxy only (web.http), but show that there is one.
             clear_untrusted_proxy_headers=False,
             ident=None,
         )

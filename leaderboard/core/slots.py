@@ -4,7 +4,7 @@ The lower feature declares a slot and asks it; the higher one adds to it in its 
 higher feature the slot is empty.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -52,17 +52,3 @@ class Tab:
 
 TABS: list[Tab] = []
 """Tabs that features add; `leaderboard/features.py` fills it."""
-
-
-def with_tabs(
-    room: str, tabs: Iterable[tuple[str, str, bool]], kind: str, details: bool
-) -> list[tuple[str, str, bool]]:
-    """The tabs of a room of a task (name, endpoint, whether it is shown) with those that features add.
-
-    kind: of run; details: whether added tabs may be shown to the reader at all.
-    """
-    found = list(tabs)
-    for tab in (tab for tab in TABS if tab.room == room):
-        place = 1 + next(at for at, (name, _, _) in enumerate(found) if name == tab.after)
-        found.insert(place, (tab.name, tab.endpoint, details and (not tab.kinds or kind in tab.kinds)))
-    return found

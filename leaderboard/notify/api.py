@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from leaderboard.core.policy import Scope
-from leaderboard.notify.ops import deliveries, webhooks
+from leaderboard.notify.ops import deliveries
 from leaderboard.notify.ops.webhooks import WebhookSecret
 from leaderboard.notify.page import webhooks as pages
 from leaderboard.notify.page.webhooks import WebhookPage, WebhookRow, WebhooksPage
 from leaderboard.web.api import actions
 from leaderboard.web.api.operations import operation
 from leaderboard.web.rules import SIGNED_IN, Rule
-from leaderboard.web.session import reading, token, viewer, writing
+from leaderboard.web.session import reading, token, viewer
 from leaderboard.zones import Moment
 
 OF_TASK, OF_TEAM = (Scope.ORGANISE,), (Scope.SUBMIT,)
@@ -89,18 +89,6 @@ def webhook(webhook_id: int) -> WebhookPage:
     return _own(webhook_id)
 
 
-@operation("DELETE", "/webhooks/<id:webhook_id>", WebhookDetails, scopes=OF_EITHER)
-def delete_webhook(webhook_id: int) -> WebhookPage:
-    """Delete a webhook with its deliveries
-
-    Returns its last state.
-    """
-    page = _own(webhook_id)
-    with writing() as session:
-        webhooks.delete(session, viewer(), webhook_id)
-    return page
-
-
 def _own(webhook_id: int, **_: object) -> WebhookPage:
     """The webhook, if the token has the scope for its owner."""
     page = pages.webhook_page(reading(), viewer(), webhook_id)
@@ -121,13 +109,14 @@ def _as_it_is(_: object, webhook_id: int, **__: object) -> WebhookPage:
 SECRETS = ("make_task_webhook", "make_team_webhook", "rotate_webhook_secret")
 CHANGES = ("change_webhook", "test_webhook", "send_delivery_again")
 OPERATIONS = (
-    *(task_webhooks, team_webhooks, webhook, delete_webhook),
+    *(task_webhooks, team_webhooks, webhook),
     *actions.operations(
         (*deliveries.MAKE, *deliveries.CHANGE),
         answers={
             **dict.fromkeys(SECRETS, (WebhookSecretAnswer, _secret)),
             **dict.fromkeys(CHANGES, (WebhookDetails, _as_it_is)),
+            "delete_webhook": (WebhookDetails, None),
         },
-        before=dict.fromkeys((*CHANGES, "rotate_webhook_secret"), _own),
+        before=dict.fromkeys((action.name for action in deliveries.CHANGE), _own),
     ),
 )

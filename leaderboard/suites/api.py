@@ -2,16 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import msgspec
-from msgspec import Meta
 
 from leaderboard import fields
 from leaderboard.core.actions import Received
 from leaderboard.scoring.ops import run_facts as facts
 from leaderboard.suites import page as suites_pages
-from leaderboard.suites.ops import changes, seen, sending
+from leaderboard.suites.ops import changes, seen
 from leaderboard.suites.ops.changes import SuiteDraft
 from leaderboard.suites.ops.sending import SuiteRequest
 from leaderboard.suites.page import SuiteChoice
@@ -20,9 +19,9 @@ from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.suites import GROUPS
 from leaderboard.web.api import actions, repeats
 from leaderboard.web.api.lists import ListQuery, Rows, part
-from leaderboard.web.api.operations import BODY_OF_FILE, SUBMIT, WRITE, Reply, operation
+from leaderboard.web.api.operations import BODY_OF_FILE, SUBMIT, Reply, operation
 from leaderboard.web.rules import SIGNED_IN, Rule
-from leaderboard.web.session import finish_reading, reading, token, viewer, writing
+from leaderboard.web.session import finish_reading, reading, token, viewer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,30 +51,6 @@ class SuiteSendQuery:
     kind: str = "official"
     description: str = ""
     file_name: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberRun:
-    """The number of a run and the short name of the member that it is for."""
-
-    member: str
-    run: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChosenRuns:
-    """Runs of the team for members that a suite run lacks."""
-
-    runs: Annotated[tuple[MemberRun, ...], Meta(min_length=1)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewSuiteRun:
-    """A suite run of runs that a team has."""
-
-    team_id: int
-    name: str
-    runs: Annotated[tuple[MemberRun, ...], Meta(min_length=1)]
 
 
 @operation("GET", "/suites", Rows, query=ListQuery)
@@ -147,29 +122,6 @@ def send_suite_run(suite: str, name: str, query: SuiteSendQuery, file: Path) -> 
     return Reply(answer=_run(suite, made), status=201, headers={})
 
 
-@operation("POST", "/suites/<suite>/runs", dict, body=NewSuiteRun, scopes=WRITE, status=201)
-def put_suite_run_together(suite: str, body: NewSuiteRun) -> dict[str, object]:
-    """Create a suite run from existing runs of a team
-
-    One run per member; members may be missing.
-    """
-    asker = viewer()
-    with writing() as session:
-        made = sending.put_together(session, asker, suite, body.team_id, body.name, _runs(body.runs))
-    finish_reading()
-    return _run(suite, made)
-
-
-@operation("POST", "/suites/<suite>/runs/<id:suite_run_id>/parts", dict, body=ChosenRuns, scopes=WRITE)
-def fill_in_suite_run(suite: str, suite_run_id: int, body: ChosenRuns) -> dict[str, object]:
-    """Add runs for missing members to a suite run"""
-    asker = viewer()
-    with writing() as session:
-        sending.fill_in(session, asker, suite, suite_run_id, _runs(body.runs))
-    finish_reading()
-    return _run(suite, suite_run_id)
-
-
 OPERATIONS = (
     suites,
     show_suite,
@@ -177,15 +129,15 @@ OPERATIONS = (
     suite_settings,
     *actions.operations(changes.SETTINGS),
     send_suite_run,
-    put_suite_run_together,
-    fill_in_suite_run,
-    *actions.operations(changes.RUNS),
+    *actions.operations(
+        changes.RUNS,
+        answers={
+            "put_suite_run_together": (dict, lambda number, suite: _run(suite, number)),
+            "fill_in_suite_run": (dict, lambda _, **at: _run(**at)),
+        },
+    ),
 )
 
 
 def _run(suite: str, suite_run_id: int) -> dict[str, object]:
     return suites_pages.run_facts(suites_pages.suite_run_page(reading(), viewer(), suite, suite_run_id))
-
-
-def _runs(chosen: tuple[MemberRun, ...]) -> dict[str, int]:
-    return {member_run.member: member_run.run for member_run in chosen}

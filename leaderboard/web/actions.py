@@ -108,6 +108,9 @@ def sent(record: type) -> dict[str, Any]:
             values[each.name] = each.name in form
         elif each.kind == "ticks":
             values[each.name] = form.getlist(each.name)
+        elif each.kind == "rows":
+            # They are the lines of one box, or each has a field of its own: then there may be none.
+            values[each.name] = "\n".join(form.getlist(each.name))
         elif each.name in form:
             values[each.name] = form[each.name]
     return values

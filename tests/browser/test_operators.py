@@ -15,7 +15,7 @@ from leaderboard.db.tables import Account, Mail, Member, Task, TaskRole
 from leaderboard.runs.ops import batches
 from leaderboard.runs.ops.prepare import BatchFile, BatchRequest, plan
 from leaderboard.tasks.ops import announcements
-from leaderboard.tasks.ops.announcements import AnnouncementDraft
+from leaderboard.tasks.ops.announcements import AnnouncementBody
 from tests.browser.conftest import follow
 from tests.browser.test_accessibility import WIDE, page_faults
 from tests.make import build, people, smtp, worlds
@@ -30,7 +30,7 @@ PAGES = (
     *("/site", "/site/accounts", "/site/queue", "/site/storage", "/site/mail", "/site/audit"),
 )
 UNFOLD = "() => document.querySelectorAll('details').forEach(folded => { folded.open = true })"
-DRAFT = AnnouncementDraft("Deadline", "It *moves*.", announcements.EVERYBODY)
+DRAFT = AnnouncementBody("Deadline", "It *moves*.", announcements.EVERYBODY)
 
 
 def _fill(database: Database, world: worlds.World, folder: Path) -> tuple[str, dict[str, str]]:

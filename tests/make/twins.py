@@ -43,7 +43,7 @@ from leaderboard.judging.ops.pools.previews import Plan
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.settings import Settings
 from leaderboard.tasks.ops import announcements
-from leaderboard.tasks.ops.announcements import AnnouncementDraft
+from leaderboard.tasks.ops.announcements import AnnouncementBody
 from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import (
     answered,
@@ -239,9 +239,9 @@ def _announce(database: Database, slug: str, secret: str) -> None:
     with database.write() as session:
         masked = session.scalars(select(Team.id).where(Team.name == MASKED[secret])).one()
         drafts = [
-            AnnouncementDraft("To all", "The same *words*.", announcements.EVERYBODY),
-            AnnouncementDraft(f"To {secret}", f"Dear {MASKED[secret]}", to, frozenset({masked})),
-            AnnouncementDraft(f"Without {secret}", "", announcements.WITHOUT_RUN, frozenset()),
+            AnnouncementBody("To all", "The same *words*.", announcements.EVERYBODY),
+            AnnouncementBody(f"To {secret}", f"Dear {MASKED[secret]}", to, (masked,)),
+            AnnouncementBody(f"Without {secret}", "", announcements.WITHOUT_RUN),
         ]
         for draft in drafts[: 3 if announcements.teams_without_run(session, _task_id(session, slug)) else 2]:
             made = announcements.preview(session, policy.OPERATOR, slug, draft)

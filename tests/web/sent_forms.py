@@ -63,7 +63,7 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
         *(("", run_form("new", team)) for team in (2, 3, 4)),
         *(("", _listed(run)) for run in ("other-a", "other-b", "new")),
     ],
-    "uploads.fix": [("", {"fix": name}) for name in ("topics", "nothing")],
+    "uploads.fix_upload": [("", {"fixes": name}) for name in ("topics", "nothing")],
     "uploads.review_upload": [("", {"accept": "on"}), ("", {"why": "No."})],
     "checks.check": [
         ("", {}),
@@ -94,7 +94,7 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     "boards.standing": [("", {}), ("?measure=AP", {}), ("?edition=2", {})],
     "intervals.ask": [("", {}), ("?measure=AP", {})],
     "news.announce": [
-        ("", {"title": "News", "recipients": kind, "team": str(team), "step": step, "counted": "1"})
+        ("", {"title": "News", "recipients": kind, "teams": str(team), "step": step, "counted": "1"})
         for kind, team in (("everybody", 1), ("without_run", 1), ("teams", 2), ("teams", 4))
         for step in ("preview", "send")
     ],
@@ -122,10 +122,10 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
         *(("", _suite_run(team, name)) for team in (1, 2) for name in ("new", "own")),
         ("", {**_suite_run(1, "new"), "check": "1"}),
     ],
-    "suite_sending.put_together": [
-        ("", {"team": 1, "name": "new", "part-blind": run, "part-sealed": run}) for run in range(1, 8)
+    "suite_sending.put_suite_run_together": [
+        ("", {"team_id": 1, "name": "new", "runs": f"blind={run} sealed={run}"}) for run in range(1, 8)
     ],
-    "suite_sending.fill_in": [("", {"part-blind": run, "part-open": run}) for run in range(1, 8)],
+    "suite_sending.fill_in_suite_run": [("", {"runs": f"blind={run} open={run}"}) for run in range(1, 8)],
     "side_by_side.ask_people": [
         ("", {"run": "1", "others": str(other), "assessors": "1"}) for other in (2, 4, 7)
     ],

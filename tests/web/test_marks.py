@@ -27,7 +27,7 @@ SENT: tuple[tuple[str | None, str, Mapping[str, Any], str], ...] = (
     ("Olga", "/tasks/robots/settings/topics/new", {"topic": "a b", "title": "x"}, "topic"),
     ("Olga", "/tasks/robots/settings/measures", {"primary_measure": "Judged@10"}, "primary_measure"),
     ("Olga", "/tasks/robots/clone", {"name": "x", "slug": "robots"}, "slug"),
-    ("Olga", "/tasks/robots/announce", {"title": "", "body": "x", "recipients": "task"}, "title"),
+    ("Olga", "/tasks/robots/announce", {"title": "", "body": "x", "recipients": "everybody"}, "title"),
     ("Olga", "/tasks/robots/settings/pictures/picture", {"alt": LONG}, "alt"),
     ("Olga", "/tasks/robots/organise/dates", {"closes_at": "soon"}, "closes_at"),
     ("Olga", "/tasks/robots/phases", {"name": "x", "closes_at": "soon"}, "closes_at"),

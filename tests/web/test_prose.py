@@ -15,7 +15,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.judging.ops.assessors import labels
 from leaderboard.scoring.ops import setting_values
 from leaderboard.tasks.ops import announcements
-from leaderboard.tasks.ops.announcements import EVERYBODY, AnnouncementDraft
+from leaderboard.tasks.ops.announcements import EVERYBODY, AnnouncementBody
 from leaderboard.tasks.ops.settings import SETTINGS
 from leaderboard.web import filters
 from tests.make import build, pools
@@ -54,7 +54,7 @@ def test_every_road_refuses_it(road: str, database: Database, tmp_path: Path) ->
 
     def announce() -> None:
         with database.write() as session:
-            announcements.preview(session, OPERATOR, "t", AnnouncementDraft("News", LONG, EVERYBODY))
+            announcements.preview(session, OPERATOR, "t", AnnouncementBody("News", LONG, EVERYBODY))
 
     def guide() -> None:
         with database.write() as session:

@@ -262,6 +262,15 @@ MAKE = (
 _change = partial(Action, page="webhooks.show", scopes=(Scope.ORGANISE, Scope.SUBMIT), may=by_account)
 CHANGE = (
     _change(
+        name="delete_webhook",
+        summary="Delete a webhook with its deliveries",
+        more="Returns its last state.",
+        method="DELETE",
+        path="/webhooks/<id:webhook_id>",
+        form="/webhooks/<id:webhook_id>/delete",
+        act=webhooks.delete,
+    ),
+    _change(
         name="change_webhook",
         summary="Pause or resume a webhook",
         more="Queued events are sent on resume; events during the pause are not recorded.",

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from sqlalchemy import ColumnElement, func, or_, select, update
@@ -289,13 +289,13 @@ def resume(session: Session, viewer: Viewer, webhook_id: int) -> None:
     record(session, viewer, row, "resume")
 
 
-def delete(session: Session, viewer: Viewer, webhook_id: int) -> WebhookOwner:
-    """Delete a webhook with its deliveries; returns its owner."""
+def delete(session: Session, viewer: Viewer, webhook_id: int) -> dict[str, Any]:
+    """Delete a webhook with its deliveries; returns the `team_id` or `slug` of its owner."""
     row = own(session, viewer, webhook_id)
-    owner = WebhookOwner(row.task_id, row.team_id)
     record(session, viewer, row, "delete")
     session.delete(row)
-    return owner
+    is_of_team = row.task_id is None
+    return {"team_id": row.team_id} if is_of_team else {"slug": session.get_one(Task, row.task_id).slug}
 
 
 def stop(session: Session, viewer: Viewer, webhook_id: int) -> None:

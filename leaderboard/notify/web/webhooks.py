@@ -1,5 +1,7 @@
 """Webhooks of tasks and teams."""
 
+from typing import Any
+
 from flask import Blueprint, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
@@ -63,19 +65,6 @@ def _webhook(webhook_id: int, error: LeaderboardError | None = None, **_: object
     )
 
 
-@blueprint.post("/webhooks/<id:webhook_id>/delete")
-@rule(SIGNED_IN)
-def delete(webhook_id: int) -> ResponseReturnValue:
-    """Delete the webhook, and show the remaining ones."""
-    asker = viewer()
-    page = pages.webhook_page(reading(), asker, webhook_id)
-    with writing() as session:
-        webhooks.delete(session, asker, webhook_id)
-    if page.slug:
-        return redirect(url_for("webhooks.of_task", slug=page.slug), 303)
-    return redirect(url_for("webhooks.of_team", team_id=page.team_id), 303)
-
-
 @blueprint.get("/site/webhooks")
 @rule(OPERATOR)
 def of_site() -> ResponseReturnValue:
@@ -94,6 +83,11 @@ def stop(webhook_id: int) -> ResponseReturnValue:
     return redirect(url_for("webhooks.of_site"), 303)
 
 
+def _rest(owner: dict[str, Any], **_: object) -> ResponseReturnValue:
+    """The webhooks that its owner still has."""
+    return redirect(url_for("webhooks.of_team" if "team_id" in owner else "webhooks.of_task", **owner), 303)
+
+
 actions.add_to(
     blueprint,
     deliveries.MAKE,
@@ -101,4 +95,6 @@ actions.add_to(
     then=dict.fromkeys(("make_task_webhook", "make_team_webhook"), _secret),
     refusals=(LeaderboardError,),
 )
-actions.add_to(blueprint, deliveries.CHANGE, _webhook, then={"rotate_webhook_secret": _secret})
+actions.add_to(
+    blueprint, deliveries.CHANGE, _webhook, then={"rotate_webhook_secret": _secret, "delete_webhook": _rest}
+)

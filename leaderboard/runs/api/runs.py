@@ -28,9 +28,7 @@ from leaderboard.runs.web.files import answer
 from leaderboard.scoring.ops import run_facts as facts
 from leaderboard.trec.facts import FIELD_OF
 from leaderboard.trec.read.bundles import base_name
-from leaderboard.trec.runs.fixes import FIXES
 from leaderboard.web.api import actions, repeats
-from leaderboard.web.api import limits as api_limits
 from leaderboard.web.api.answers import (
     ChangedRun,
     CheckAnswer,
@@ -44,8 +42,6 @@ from leaderboard.web.api.lists import ListQuery, MeasureQuery, Rows, part
 from leaderboard.web.api.operations import BODY_OF_FILE, FILE_TO_CHECK, LOOK, SUBMIT, WRITE, Reply, operation
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import finish_reading, reading, token, viewer, wake, writing
-
-pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,13 +291,6 @@ class UploadQuery:
     wait: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fixes:
-    """Names of fixes, as listed in `fixes` of the check."""
-
-    fixes: Annotated[tuple[Annotated[str, api_limits.one_of(FIXES)], ...], api_limits.documented(minItems=1)]
-
-
 @operation(
     "GET", "/uploads/<id:upload_id>", UploadAnswer, query=UploadQuery, rule=Rule(SIGNED_IN), scopes=LOOK
 )
@@ -328,26 +317,20 @@ def upload(upload_id: int, query: UploadQuery) -> UploadAnswer:
         _turns.release()
 
 
-@operation("POST", "/uploads/<id:upload_id>/fix", UploadAnswer, body=Fixes, scopes=WRITE, status=202)
-def fix_upload(upload_id: int, body: Fixes) -> Reply:
-    """Fix a rejected file
-
-    With fixes offered by its check. A new upload is created and checked like any other.
-    """
-    with writing() as session:
-        submission = fixing.ask(session, viewer(), upload_id, body.fixes)
-    wake()
+def _fixed(submission: Submission, **_: object) -> Reply:
     address = url_for("api.upload", upload_id=submission.upload_id)
     return Reply(answer=upload_answer(submission), status=202, headers={"Location": address})
 
 
-def _reviewed(_: str, upload_id: int) -> UploadAnswer:
-    return _now(upload_id)
-
-
 UPLOADS = (
-    *(upload, fix_upload),
-    *actions.operations((withdrawals.REVIEW,), answers={withdrawals.REVIEW.name: (UploadAnswer, _reviewed)}),
+    upload,
+    *actions.operations(
+        (fixing.FIX, withdrawals.REVIEW),
+        answers={
+            "fix_upload": (UploadAnswer, _fixed),
+            "review_upload": (UploadAnswer, lambda _, upload_id: _now(upload_id)),
+        },
+    ),
 )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from io import BufferedReader, RawIOBase
 from tempfile import TemporaryFile
-from typing import IO, Any, Literal
+from typing import IO, Annotated, Any, Literal
 
 import zstandard
 from sqlalchemy import select
@@ -14,11 +14,13 @@ from sqlalchemy.orm import Session
 
 from leaderboard.checksums import belonging_to, compressor, damaged, framed
 from leaderboard.core import audit, policy
+from leaderboard.core.actions import Action
 from leaderboard.core.jobs import queue
-from leaderboard.core.policy import Viewer
+from leaderboard.core.policy import Scope, Viewer
 from leaderboard.db.engine import Database, lock_row, now
 from leaderboard.db.tables import StoredObject, Task, Upload, UploadChunk
 from leaderboard.errors import Conflict, Damaged, Invalid, NotFound, Problem, TooLarge
+from leaderboard.fields import Field
 from leaderboard.objects import ObjectStore, away
 from leaderboard.runs.ops import limits, uploads
 from leaderboard.runs.ops.limits import RunRequest
@@ -233,6 +235,27 @@ def _own(session: Session, viewer: Viewer, upload_id: int) -> tuple[Upload, Task
         raise NotFound(f"There is no upload {upload_id}.", upload=upload_id)
     policy.require_bound(viewer, row[1])
     return row[0], row[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixes:
+    """Names of fixes, as listed in `fixes` of the check."""
+
+    fixes: Annotated[tuple[str, ...], Field(title="Fixes", help="Names of offered fixes.", choices=FIXES)]
+
+
+FIX = Action(
+    name="fix_upload",
+    summary="Fix a rejected file",
+    more="With fixes offered by its check. A new upload is created and checked like any other.",
+    path="/uploads/<id:upload_id>/fix",
+    form="/uploads/<id:upload_id>/fix",
+    record=Fixes,
+    act=lambda session, viewer, upload_id, asked: ask(session, viewer, upload_id, asked.fixes),
+    scopes=(Scope.SUBMIT, Scope.ORGANISE),
+    status=202,
+    may=_own,
+)
 
 
 def apply(database: Database, upload_id: int, reading: Limits) -> Report | None:

@@ -202,17 +202,10 @@ def file(upload_id: int) -> ResponseReturnValue:
     return files.answer(upload_file(reading(), viewer(), upload_id))
 
 
-@blueprint.post("/uploads/<id:upload_id>/fix")
-@rule(SIGNED_IN)
-def fix(upload_id: int) -> ResponseReturnValue:
-    """Make a new upload of this one with the fixes that were chosen, to be checked like any other."""
-    asker, chosen = viewer(), request.form.getlist("fix")
-    with writing() as session:
-        submission = fixing.ask(session, asker, upload_id, chosen)
-    wake()
+def _new(submission: Submission, **_: object) -> ResponseReturnValue:
     if wants_json():
         return jsonify(_facts(submission)), 202
     return redirect(url_for("uploads.show", upload_id=submission.upload_id), 303)
 
 
-actions.add_to(blueprint, (*withdrawals.ACTIONS, withdrawals.REVIEW))
+actions.add_to(blueprint, (fixing.FIX, *withdrawals.ACTIONS, withdrawals.REVIEW), then={"fix_upload": _new})

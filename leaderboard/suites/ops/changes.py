@@ -20,6 +20,7 @@ from leaderboard.measures.naming import parse
 from leaderboard.measures.record import Measure, refusal
 from leaderboard.suites.ops import seen, sending
 from leaderboard.suites.ops.seen import KnownSuite
+from leaderboard.suites.ops.sending import ChosenRuns, NewSuiteRun
 from leaderboard.trec.read.lines import shown
 from leaderboard.trec.suites import GROUPS, NAME, meant
 
@@ -397,7 +398,7 @@ def _of_measure(draft: SuiteDraft, wished: MemberDraft, task: Task) -> Iterator[
 
 
 def _nobody(*_: object) -> None:
-    """Permission to withdraw a suite run is checked with the run."""
+    """Permission to change a suite run is checked with the run."""
 
 
 _SETTINGS: Any = {"page": "suites.show", "record": SuiteDraft}
@@ -450,6 +451,30 @@ SETTINGS = (
     ),
 )
 RUNS = (
+    Action(
+        name="put_suite_run_together",
+        summary="Create a suite run from existing runs of a team",
+        more="One run per member; members may be missing.",
+        path="/suites/<suite>/runs",
+        form="/suites/<suite>/runs",
+        record=NewSuiteRun,
+        act=lambda session, viewer, slug, new: sending.put_together(
+            session, viewer, slug, new.team_id, new.name, new.chosen
+        ),
+        status=201,
+        **_RUN,
+    ),
+    Action(
+        name="fill_in_suite_run",
+        summary="Add runs for missing members to a suite run",
+        path="/suites/<suite>/runs/<id:suite_run_id>/parts",
+        form="/suites/<suite>/runs/<id:suite_run_id>/parts",
+        record=ChosenRuns,
+        act=lambda session, viewer, slug, suite_run_id, asked: sending.fill_in(
+            session, viewer, slug, suite_run_id, asked.chosen
+        ),
+        **_RUN,
+    ),
     Action(
         name="withdraw_suite_run",
         summary="Withdraw a suite run",

@@ -4,17 +4,19 @@ import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from leaderboard import fields
 from leaderboard.core import audit, policy
 from leaderboard.core.kinds import UploadRules
 from leaderboard.core.policy import Viewer
 from leaderboard.db.engine import add_unless_taken, lock_key, lock_row, now
 from leaderboard.db.tables import Run, Suite, SuiteMember, SuiteRun, SuiteRunPart, Team
 from leaderboard.errors import MAX_PROBLEMS, Conflict, Invalid, LeaderboardError, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.runs.ops import limits as runs_limits
 from leaderboard.runs.ops import prepare, uploads
 from leaderboard.runs.ops.limits import RunRequest
@@ -274,6 +276,42 @@ def _with_metadata(file: PreparedUpload, metadata: Mapping[str, Any]) -> Prepare
 def members_of(known: KnownSuite) -> Iterator[tuple[str, int]]:
     """Short name and id of every member."""
     return ((member.member.name, member.member.id) for member in known.members)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberRun:
+    """The number of a run and the short name of the member that it is for."""
+
+    member: Annotated[str, Field(title="Member", help="The short name of a member of the suite.", least=0)]
+    run: Annotated[int, Field(title="Run", help="The number of the run.")]
+
+
+def _read_runs(text: str) -> tuple[MemberRun, ...]:
+    """The runs of a form, as in law=12; raises Invalid for what is not the number of a run."""
+    pairs = (words.partition("=") for words in text.split())
+    return tuple(fields.read(MemberRun, {"member": member, "run": run}) for member, _, run in pairs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenRuns:
+    """Runs of the team for members that a suite run lacks."""
+
+    runs: Annotated[
+        tuple[MemberRun, ...], Field(title="Runs", help="A run for each missing member.", read=_read_runs)
+    ]
+
+    @property
+    def chosen(self) -> dict[str, int]:
+        """Member -> run id."""
+        return {member_run.member: member_run.run for member_run in self.runs}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSuiteRun(ChosenRuns):
+    """A suite run of runs that a team has."""
+
+    team_id: Annotated[int, Field(title="Team", help="The number of the team.")]
+    name: Annotated[str, Field(title="Run name", help="The name of each run.", least=0, read=str.strip)]
 
 
 def put_together(

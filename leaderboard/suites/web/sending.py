@@ -11,7 +11,7 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy.orm import Session
 
 from leaderboard.core.actions import Received
-from leaderboard.errors import Busy, Invalid, LeaderboardError, Problem
+from leaderboard.errors import Busy, Invalid, LeaderboardError
 from leaderboard.runs.ops import limits
 from leaderboard.runs.web.facts import facts_given
 from leaderboard.scoring.ops import run_facts as facts
@@ -21,7 +21,6 @@ from leaderboard.suites.ops.sending import PreparedSubmission, SuiteRequest
 from leaderboard.trec import facts as facts_files
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web import actions
-from leaderboard.web.addresses import whole
 from leaderboard.web.errors import refused, wants_json
 from leaderboard.web.http import incoming_folder
 from leaderboard.web.rules import SIGNED_IN, Body, form_key, number, received, rule
@@ -32,8 +31,6 @@ blueprint = Blueprint("suite_sending", __name__)
 AT_ONCE = 1
 """Maximum archives checked at a time: each has one file per member."""
 _turns = threading.BoundedSemaphore(AT_ONCE)
-PART = "part-"
-"""Prefix of the form fields that choose a member's run."""
 
 
 @blueprint.get("/suites/<suite>/submit")
@@ -60,31 +57,15 @@ def send(suite: str) -> ResponseReturnValue:
     return _answer(suite, made)
 
 
-@blueprint.post("/suites/<suite>/runs")
-@rule(SIGNED_IN)
-def put_together(suite: str) -> ResponseReturnValue:
-    """Make a suite run of runs that a team has."""
-    asker = viewer()
-    try:
-        team_id, name = _team(), request.form.get("name", "").strip()
-        with writing() as session:
-            made = sending.put_together(session, asker, suite, team_id, name, _chosen())
-    except LeaderboardError as error:
-        return refused(lambda error: _form_page(suite, error), error)
-    return _answer(suite, made)
-
-
-@blueprint.post("/suites/<suite>/runs/<id:suite_run_id>/parts")
-@rule(SIGNED_IN)
-def fill_in(suite: str, suite_run_id: int) -> ResponseReturnValue:
-    """Add runs for missing members to a suite run."""
-    asker, chosen = viewer(), _chosen()
-    with writing() as session:
-        sending.fill_in(session, asker, suite, suite_run_id, chosen)
-    return _to_run(suite, suite_run_id)
-
-
-actions.add_to(blueprint, changes.RUNS)
+TOGETHER, *CHANGES = changes.RUNS
+actions.add_to(
+    blueprint,
+    (TOGETHER,),
+    lambda suite, error: _form_page(suite, error),
+    then={TOGETHER.name: lambda number, suite: _answer(suite, number)},
+    refusals=(LeaderboardError,),
+)
+actions.add_to(blueprint, CHANGES)
 
 
 def check(suite: str, team_id: int, file: Received) -> PreparedSubmission:
@@ -154,21 +135,6 @@ def _team() -> int:
     return team_id
 
 
-def _chosen() -> dict[str, int]:
-    """Member -> run id, of the fields that are not empty; raises Invalid for an invalid id."""
-    given = {
-        field.removeprefix(PART): text
-        for field, text in request.form.items()
-        if field.startswith(PART) and text
-    }
-    ids = {member: whole(text) for member, text in given.items()}
-    wrong = next((member for member, run_id in ids.items() if run_id is None), None)
-    if wrong is not None:
-        problem = Problem("must be the number of a run.", "Choose one.", field="run", value=given[wrong][:40])
-        raise Invalid("No suite run was changed.", [problem])
-    return {member: run_id for member, run_id in ids.items() if run_id is not None}
-
-
 def _answer(suite: str, made: int) -> ResponseReturnValue:
     if not wants_json():
         return _to_run(suite, made)
@@ -194,7 +160,6 @@ def _form_page(
         checked=checked,
         name=name,
         sent=request.form,
-        part=PART,
         key=secrets.token_urlsafe(16),
         largest=settings().upload_bytes,
     )

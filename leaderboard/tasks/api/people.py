@@ -1,7 +1,6 @@
 """Operations on the people of an organiser's task: roles, invitations, teams that enter, announcements."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 from leaderboard.accounts.ops import invitations
 from leaderboard.boards.ops import board
@@ -9,31 +8,15 @@ from leaderboard.boards.ops.board import Group
 from leaderboard.tasks.api.drafts import AnnouncementAnswer, EntryAnswer, EntryAnswers, People
 from leaderboard.tasks.api.teams import link_to
 from leaderboard.tasks.ops import announcements, entries, roles
-from leaderboard.tasks.ops.announcements import AnnouncementDraft
+from leaderboard.tasks.ops.announcements import AnnouncementPreview
 from leaderboard.tasks.ops.pseudonyms import pseudonyms
 from leaderboard.tasks.page import organise as entry_pages
 from leaderboard.tasks.page import settings as role_pages
 from leaderboard.tasks.page.settings import RolesPage
-from leaderboard.web.addresses import absolute
-from leaderboard.web.api import actions, limits
-from leaderboard.web.api.limits import Filled
+from leaderboard.web.api import actions
 from leaderboard.web.api.operations import ORGANISE, operation
 from leaderboard.web.rules import SIGNED_IN, Rule
-from leaderboard.web.session import reading, settings, viewer, wake, writing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnnouncementBody:
-    """An announcement (body in Markdown) and its recipients: everybody, entered, without_run, or teams.
-
-    preview: only count the recipients.
-    """
-
-    title: Filled
-    body: str = ""
-    recipients: Annotated[str, limits.one_of(announcements.KINDS)] = announcements.EVERYBODY
-    teams: tuple[int, ...] = ()
-    preview: bool = False
+from leaderboard.web.session import reading, viewer
 
 
 @operation("GET", "/tasks/<slug>/people", People, rule=Rule(SIGNED_IN))
@@ -71,36 +54,17 @@ def task_entries(slug: str) -> EntryAnswers:
     )
 
 
-@operation(
-    "POST",
-    "/tasks/<slug>/announcements",
-    AnnouncementAnswer,
-    body=AnnouncementBody,
-    scopes=ORGANISE,
-    status=201,
-)
-def announce(slug: str, body: AnnouncementBody) -> AnnouncementAnswer:
-    """Send an announcement to the people of a task
-
-    It appears in the task's news and, if the site sends mail, is mailed to subscribers.
-    """
-    asker = viewer()
-    draft = AnnouncementDraft(body.title.strip(), body.body.strip(), body.recipients, frozenset(body.teams))
-    shown = announcements.preview(reading(), asker, slug, draft)
-    number = None
-    if not body.preview:
-        link = absolute("news.show", slug=slug) if settings().smtp_url else None
-        with writing() as session:
-            number = announcements.send(session, asker, slug, draft, len(shown.people), link)
-        wake()
-    return AnnouncementAnswer(announcement=number, people=len(shown.people), teams=len(shown.team_ids))
+def _announced(result: tuple[int | None, AnnouncementPreview], **_: object) -> AnnouncementAnswer:
+    number, shown = result
+    return AnnouncementAnswer(announcement=number, people=shown.count, teams=len(shown.team_ids))
 
 
 OPERATIONS = (
-    *(task_people, task_entries, announce),
+    *(task_people, task_entries),
     *actions.operations(
-        (roles.GIVE, roles.REMOVE, invitations.TO_TASK, entries.DECIDE),
+        (announcements.ANNOUNCE, roles.GIVE, roles.REMOVE, invitations.TO_TASK, entries.DECIDE),
         answers={
+            "announce": (AnnouncementAnswer, _announced),
             "give_role": (People, lambda _, slug: role_pages.people(reading(), viewer(), slug)),
             "invite_to_task": link_to("invitations.show"),
         },

@@ -11,10 +11,12 @@ from sqlalchemy.orm import Session
 
 from leaderboard.accounts.ops import accounts
 from leaderboard.core import audit, events, policy, prose, throttles
+from leaderboard.core.actions import Action
 from leaderboard.core.policy import Viewer
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Account, Announcement, Entry, Member, Run, Task, TaskRole, Team, Upload
 from leaderboard.errors import Conflict, Invalid, Problem
+from leaderboard.fields import Field
 from leaderboard.tables.record import Shown
 from leaderboard.tasks.ops import entries
 
@@ -35,14 +37,27 @@ SAME = timedelta(minutes=5)
 """Period in which the same announcement counts as a repeated click."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnnouncementDraft:
-    """A draft announcement with its recipients; teams applies only to the kind `teams`."""
+def _lines(text: str) -> str:
+    # Browsers send lines with two characters at their ends; stored data has one.
+    return text.replace("\r\n", "\n").strip()
 
-    title: str
-    body: str
-    kind: str
-    teams: frozenset[int] = frozenset()
+
+@dataclass(frozen=True, slots=True)
+class AnnouncementBody:
+    """An announcement (body in Markdown) and its recipients: everybody, entered, without_run, or teams.
+
+    preview: only count the recipients.
+    """
+
+    title: Annotated[str, Field(title="Title", help="The heading of the announcement.", longest=2**20)]
+    body: Annotated[str, Field(title="Text", help="In Markdown.", longest=2**20, rows=8, read=_lines)] = ""
+    recipients: Annotated[str, Field(title="Recipients", choices=KINDS)] = EVERYBODY
+    teams: Annotated[tuple[int, ...], Field(title="Teams", help="Numbers of the teams, for `teams`.")] = ()
+    preview: Annotated[bool, Field(title="Preview", help="Only count the recipients; send nothing.")] = False
+    step: Annotated[str, Field(title="Button", is_carried=True)] = ""
+    """The button pressed: preview or send."""
+    counted: Annotated[int | None, Field(title="Counted", is_carried=True, least=0)] = None
+    """The number of recipients that the page showed, who may have changed since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +74,7 @@ class AnnouncedAccount:
 class AnnouncementPreview:
     """An announcement before it is sent: the teams it is for and everybody it reaches."""
 
-    draft: AnnouncementDraft
+    draft: AnnouncementBody
     team_ids: tuple[int, ...]
     people: tuple[AnnouncedAccount, ...]
 
@@ -100,20 +115,19 @@ def _entered(task_id: int) -> Select[Team]:
     return select(Team).where(Team.id.in_(entered.union(tried)))
 
 
-def preview(session: Session, viewer: Viewer, slug: str, draft: AnnouncementDraft) -> AnnouncementPreview:
+def preview(session: Session, viewer: Viewer, slug: str, draft: AnnouncementBody) -> AnnouncementPreview:
     """The recipients of an announcement, for the task's organisers; raises Invalid if there are none."""
     task = policy.own_task(session, viewer, slug)
     _require_words(draft)
     team_ids = _team_ids(session, task.id, draft)
-    people = _people(session, task.id, draft.kind, team_ids)
-    if not people and draft.kind != EVERYBODY:
-        raise _refused(
-            "recipients", draft.kind, "There are no recipients.", "Choose other recipients, or send it later."
-        )
+    people = _people(session, task.id, draft.recipients, team_ids)
+    if not people and draft.recipients != EVERYBODY:
+        rule, remedy = "There are no recipients.", "Choose other recipients, or send it later."
+        raise _refused("recipients", draft.recipients, rule, remedy)
     return AnnouncementPreview(draft, team_ids, people)
 
 
-def _require_words(draft: AnnouncementDraft) -> None:
+def _require_words(draft: AnnouncementBody) -> None:
     if not prose.one_line(draft.title):
         raise _refused("title", "", "An announcement needs a title.", "Enter a title.")
     if len(draft.title) > TITLE_CHARACTERS or len(draft.body) > BODY_CHARACTERS:
@@ -121,30 +135,26 @@ def _require_words(draft: AnnouncementDraft) -> None:
         raise _refused("body", "", most, "Shorten it and link to the rest.")
     if rule := prose.broken_rule(draft.body):
         raise _refused("body", "", f"The text {rule}", "Simplify the text.")
-    if draft.kind not in KINDS:
-        raise _refused(
-            "recipients", draft.kind[:40], "Recipients must be chosen.", f"Choose one of {', '.join(KINDS)}."
-        )
 
 
 def _refused(field: str, value: str, rule: str, remedy: str) -> Invalid:
     return Invalid(f"{rule} {remedy}", [Problem(rule, remedy, field=field, value=value)])
 
 
-def _team_ids(session: Session, task_id: int, draft: AnnouncementDraft) -> tuple[int, ...]:
-    if draft.kind == ORGANISERS:
+def _team_ids(session: Session, task_id: int, draft: AnnouncementBody) -> tuple[int, ...]:
+    if draft.recipients == ORGANISERS:
         return ()
-    if draft.kind == WITHOUT_RUN:
+    if draft.recipients == WITHOUT_RUN:
         return tuple(teams_without_run(session, task_id))
     entered = entered_teams(session, task_id)
-    if draft.kind != TEAMS:
+    if draft.recipients != TEAMS:
         return tuple(entered)
     if not draft.teams:
-        raise _refused("team", "", "No team is chosen.", "Select the teams to notify.")
-    strange = draft.teams - entered.keys()
+        raise _refused("teams", "", "No team is chosen.", "Select the teams to notify.")
+    strange = set(draft.teams) - entered.keys()
     if strange:
         raise _refused(
-            "team", str(min(strange)), "A team is not in this task.", "Choose from the listed teams."
+            "teams", str(min(strange)), "A team is not in this task.", "Choose from the listed teams."
         )
     return tuple(team_id for team_id in entered if team_id in draft.teams)
 
@@ -173,7 +183,7 @@ def _people(
 
 
 def send(
-    session: Session, viewer: Viewer, slug: str, draft: AnnouncementDraft, counted: int, link: str | None
+    session: Session, viewer: Viewer, slug: str, draft: AnnouncementBody, counted: int, link: str | None
 ) -> int:
     """Send an announcement to its counted recipients; return its id.
 
@@ -210,18 +220,18 @@ def send(
             post.write_mail(session, [person.account_id for person in announcement_preview.people], letter)
     for listener in events.LISTENERS:
         listener.announced(session, task, row, announcement_preview.team_ids)
-    facts = {"announcement": row.id, "recipients": draft.kind, "people": announcement_preview.count}
+    facts = {"announcement": row.id, "recipients": draft.recipients, "people": announcement_preview.count}
     audit.record(session, viewer, "announcement.send", f"task:{task.id}", **facts)
     return row.id
 
 
 def _recipients(made: AnnouncementPreview) -> dict[str, object]:
     """The recipients as stored: with the teams if they depend on the moment or on a choice."""
-    kind = made.draft.kind
+    kind = made.draft.recipients
     return {"kind": kind, "teams": list(made.team_ids)} if kind in (TEAMS, WITHOUT_RUN) else {"kind": kind}
 
 
-def _require_new(session: Session, task_id: int, draft: AnnouncementDraft, recipients: object) -> None:
+def _require_new(session: Session, task_id: int, draft: AnnouncementBody, recipients: object) -> None:
     newest = session.scalar(
         select(Announcement).where(Announcement.task_id == task_id).order_by(Announcement.id.desc()).limit(1)
     )
@@ -255,3 +265,30 @@ def visible(session: Session, viewer: Viewer, task: Task, after: int = 0) -> tup
         )
 
     return tuple(row for row in rows if concerns(row))
+
+
+def announce(
+    session: Session, viewer: Viewer, slug: str, draft: AnnouncementBody, address: str | None
+) -> tuple[int | None, AnnouncementPreview]:
+    """Send an announcement unless only its recipients are wanted; its id, None for a preview, and these.
+
+    address: the site's, None without mail. Raises as `preview` and `send` do.
+    """
+    shown = preview(session, viewer, slug, draft)
+    if draft.preview or draft.step == "preview":
+        return None, shown
+    counted, link = draft.counted, address and f"{address}/tasks/{slug}/news"
+    return send(session, viewer, slug, draft, shown.count if counted is None else counted, link), shown
+
+
+ANNOUNCE = Action(
+    name="announce",
+    summary="Send an announcement to the people of a task",
+    more="It appears in the task's news and, if the site sends mail, is mailed to subscribers.",
+    path="/tasks/<slug>/announcements",
+    form="/tasks/<slug>/announce",
+    record=AnnouncementBody,
+    act=announce,
+    site=lambda settings: {"address": settings.address if settings.smtp_url else None},
+    status=201,
+)

@@ -1,5 +1,6 @@
 """The heading on every page of a task: its logo, dates and newest announcement."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -9,6 +10,7 @@ from leaderboard.core import kinds, policy
 from leaderboard.core.kinds import RunKind
 from leaderboard.core.phase_rules import PhaseRule
 from leaderboard.core.policy import TaskLogo
+from leaderboard.core.slots import TABS
 from leaderboard.db.tables import Task
 from leaderboard.errors import NotFound
 from leaderboard.tasks.ops.pictures import pictures
@@ -27,6 +29,7 @@ def register(app: Flask) -> None:
         newest_of=newest_of,
         logo_of=logo_of,
         picture_address=picture_address,
+        with_tabs=with_tabs,
     )
 
 
@@ -96,3 +99,17 @@ def logo_of(slug: str) -> TaskLogo | None:
 def picture_address(slug: str, sha256: str) -> str:
     """The address of a task's picture."""
     return url_for("pictures.show", slug=slug, digest=sha256[: pictures.ADDRESS])
+
+
+def with_tabs(
+    room: str, tabs: Iterable[tuple[str, str, bool]], kind: str, details: bool
+) -> list[tuple[str, str, bool]]:
+    """The tabs of a room of a task (name, endpoint, whether it is shown) with those that features add.
+
+    kind: of run; details: whether added tabs may be shown to the reader at all.
+    """
+    found = list(tabs)
+    for tab in (tab for tab in TABS if tab.room == room):
+        place = 1 + next(at for at, (name, _, _) in enumerate(found) if name == tab.after)
+        found.insert(place, (tab.name, tab.endpoint, details and (not tab.kinds or kind in tab.kinds)))
+    return found

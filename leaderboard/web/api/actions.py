@@ -13,10 +13,10 @@ from leaderboard.web.api.operations import Done, Operation
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import settings, viewer, wake, writing
 
-Answer = tuple[type, Callable[..., Any]]
-"""Type of an operation's answer, and the function that makes it of the action's result and placeholders."""
+Answer = tuple[type, Callable[..., Any] | None]
+"""Type of an answer, and what makes it of the result and the placeholders; None: what `Before` returned."""
 Before = Callable[..., object]
-"""Check of the token before anything else, given the placeholders."""
+"""Check of the token before anything else, given the placeholders; it may return what was there before."""
 NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -37,12 +37,13 @@ def operations(
 def _operation(action: Action, answer: Answer | None, before: Before | None) -> Operation:
     def act(body: Any = None, query: Any = None, file: Path | None = None, **placeholders: Any) -> Any:
         asker, values = viewer(), asdict(body or query) if action.record else {}
-        if before is not None:
-            before(**placeholders)
+        checked = before(**placeholders) if before is not None else None
         sent = Received(file, base_name(values.get(FILE_NAME, ""))) if file else None
         outcome = action.do(writing, asker, placeholders, values, settings(), sent)
         wake()
-        return answer[1](outcome.result, **placeholders) if answer else Done(done=outcome.done)
+        if answer is None:
+            return Done(done=outcome.done)
+        return answer[1](outcome.result, **placeholders) if answer[1] else checked
 
     return Operation(
         method=action.method,

@@ -19,7 +19,7 @@ from leaderboard.runs.ops import withdrawals
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.settings import Settings
 from leaderboard.tasks.ops import announcements
-from leaderboard.tasks.ops.announcements import AnnouncementDraft
+from leaderboard.tasks.ops.announcements import AnnouncementBody
 from tests.make import build
 from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table
@@ -288,7 +288,7 @@ def test_a_warm_board_takes_six_statements_whatever_it_shows(
 ) -> None:
     """Runs that wait for judgments, that wait for an evaluator, that lack a measure; and news."""
     build.task(database, tmp_path, measures=("RR", "alpha_nDCG@10"), judgments=None)
-    told = AnnouncementDraft("Good news", "", announcements.EVERYBODY)
+    told = AnnouncementBody("Good news", "", announcements.EVERYBODY)
     with database.write() as session:
         announcements.send(session, OPERATOR, "t", told, 0, None)
     assert "Good news" in client.get("/tasks/t").text

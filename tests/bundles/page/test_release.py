@@ -15,7 +15,7 @@ from leaderboard.db.tables import Entry, Task, Team
 from leaderboard.runs.ops import withdrawals
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.tasks.ops import announcements
-from leaderboard.tasks.ops.announcements import AnnouncementDraft
+from leaderboard.tasks.ops.announcements import AnnouncementBody
 from leaderboard.trec.read.plain import plain_blocks
 from tests.make import build, bundles, judged, people, pools
 
@@ -49,7 +49,7 @@ def _named_task(database: Database, folder: Path) -> None:
         session.execute(update(Team).values(affiliation=PLACE, home_page="https://nowhereheim.example"))
         first = session.scalars(select(Team.id).where(Team.name == TEAMS[0])).one()
         board.declare_group(session, OPERATOR, "t", f"{TEAMS[1]} and friends", teams=[first])
-        told = AnnouncementDraft(TEXT[:100], TEXT, announcements.EVERYBODY)
+        told = AnnouncementBody(TEXT[:100], TEXT, announcements.EVERYBODY)
         counted = announcements.preview(session, OPERATOR, "t", told).count
         announcements.send(session, OPERATOR, "t", told, counted, None)
         withdrawals.withdraw(session, OPERATOR, 3, TEXT)

@@ -22,7 +22,7 @@ from leaderboard.runs.page.head import seen_run
 from leaderboard.runs.page.my import my_page
 from leaderboard.runs.page.run import facts, run_page
 from leaderboard.tasks.ops import announcements, entries, reset_links
-from leaderboard.tasks.ops.announcements import AnnouncementDraft
+from leaderboard.tasks.ops.announcements import AnnouncementBody
 from leaderboard.tasks.page.members import member_list
 from leaderboard.tasks.page.search import search_page
 from leaderboard.tasks.page.teams import team_page
@@ -139,7 +139,7 @@ def test_a_filed_run_gives_no_right_over_accounts(scene: Scene, road: Road) -> N
         assert session.scalars(select(Entry.entered_by).where(Entry.team_id == scene.owls)).all() == [None]
         assert member_list(session, olga, slug).rows == ()
         assert team_page(session, olga, scene.owls).members == ()
-        everybody = AnnouncementDraft("Hello", "", announcements.ENTERED)
+        everybody = AnnouncementBody("Hello", "", announcements.ENTERED)
         with pytest.raises(Invalid, match="There are no recipients"):
             announcements.preview(session, olga, slug, everybody)
     with scene.database.write() as session, pytest.raises(NotFound, match="no member"):

@@ -139,7 +139,7 @@ def test_a_rejected_file_is_fixed_by_a_button(site: Site) -> None:
     address = sent.headers["Location"]
     page = client.get(address)
     assert "Remove duplicate documents of a topic" in pages.main(page)
-    fixed = client.post(f"{address}/fix", data={"fix": "duplicates"})
+    fixed = client.post(f"{address}/fix", data={"fixes": "duplicates"})
     assert fixed.status_code == 303
     build.drain(site.database, site.settings)
     after = client.get(fixed.headers["Location"])
@@ -147,7 +147,7 @@ def test_a_rejected_file_is_fixed_by_a_button(site: Site) -> None:
     assert "1 lines" in pages.main(after)
     assert client.get(f"{address}/file").text == TWICE.replace("d1", "x1")
     assert client.get(f"{fixed.headers['Location']}/file").text == RUN.replace("d1", "x1")
-    assert site.browser("Carl").post(f"{address}/fix", data={"fix": "duplicates"}).status_code == 404
+    assert site.browser("Carl").post(f"{address}/fix", data={"fixes": "duplicates"}).status_code == 404
 
 
 def _checked(client: FlaskClient, body: bytes, name: str = "run.txt") -> TestResponse:

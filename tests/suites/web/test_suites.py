@@ -147,14 +147,14 @@ def test_runs_of_the_tasks_are_put_together_in_the_form(
     team_id = people.team(database, "Owls", sign_in(client, "Ann"))
     first = build.run(database, tmp_path, {"1": ["a"]}, "mine", slug="web-1", team_name="Owls")
     second = build.run(database, tmp_path, {"3": ["c"]}, "mine", slug="web-2", team_name="Owls")
-    assert f'value="{first}"' in client.get("/suites/web/submit").text
-    data = {"team": str(team_id), "name": "mine", "part-snapshot-1": str(first), "part-snapshot-2": ""}
+    assert f'value="snapshot-1={first}"' in client.get("/suites/web/submit").text
+    data = {"team_id": str(team_id), "name": "mine", "runs": [f"snapshot-1={first}", ""]}
     assert client.post("/suites/web/runs", data=data).headers["Location"] == "/suites/web/runs/1"
-    assert f'value="{second}"' in client.get("/suites/web/runs/1").text
-    filled = client.post("/suites/web/runs/1/parts", data={"part-snapshot-2": str(second)})
+    assert f'value="snapshot-2={second}"' in client.get("/suites/web/runs/1").text
+    filled = client.post("/suites/web/runs/1/parts", data={"runs": f"snapshot-2={second}"})
     assert filled.status_code == 303
     assert f'href="/runs/{second}"' in client.get("/suites/web/runs/1").text
     assert client.post("/suites/web/runs/1/withdraw").status_code == 303
     assert "withdrawn from the suite" in client.get("/suites/web/runs/1").text
     assert client.post("/suites/web/runs/1/restore").status_code == 303
-    assert client.post("/suites/web/runs", data={**data, "part-snapshot-1": "x"}).status_code == 422
+    assert client.post("/suites/web/runs", data={**data, "runs": "snapshot-1=x"}).status_code == 422

@@ -12,14 +12,14 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Announcement, Entry, Mail, Run, Task, TaskRole
 from leaderboard.errors import Conflict, Forbidden, Invalid, OverQuota
 from leaderboard.tasks.ops import announcements
-from leaderboard.tasks.ops.announcements import AnnouncementDraft
+from leaderboard.tasks.ops.announcements import AnnouncementBody
 from leaderboard.tasks.page import news
 from tests.make import people, worlds
 from tests.make.copies import built_once
 from tests.make.worlds import World
 
 pytestmark = pytest.mark.dialect
-DRAFT = AnnouncementDraft("Deadline", "It *moves*.", announcements.EVERYBODY)
+DRAFT = AnnouncementBody("Deadline", "It *moves*.", announcements.EVERYBODY)
 LINK = "http://localhost/tasks/robots/news"
 
 
@@ -35,14 +35,14 @@ def world(database: Database, tmp_path: Path) -> World:
     return made
 
 
-def _people(database: Database, world: World, draft: AnnouncementDraft) -> list[tuple[str, str]]:
+def _people(database: Database, world: World, draft: AnnouncementBody) -> list[tuple[str, str]]:
     asker = people.viewer(database, world.olga)
     with database.read() as session:
         found = announcements.preview(session, asker, "robots", draft).people
     return [(person.name, person.why) for person in found]
 
 
-def _send(database: Database, world: World, draft: AnnouncementDraft, counted: int) -> int:
+def _send(database: Database, world: World, draft: AnnouncementBody, counted: int) -> int:
     asker = people.viewer(database, world.olga)
     with database.write() as session:
         return announcements.send(session, asker, "robots", draft, counted, LINK)
@@ -67,11 +67,11 @@ def test_recipients_are_listed_before_it_is_sent(database: Database, world: Worl
         announcements.ORGANISERS: helpers,
     }
     for kind, listed in wanted.items():
-        assert _people(database, world, replace(DRAFT, kind=kind, teams=chosen)) == listed, kind
+        assert _people(database, world, replace(DRAFT, recipients=kind, teams=chosen)) == listed, kind
     with database.write() as session:
         session.execute(update(Run).values(withdrawn_at=now(session)))
         session.execute(update(Account).where(Account.id == world.berta).values(disabled_at=now(session)))
-    without = _people(database, world, replace(DRAFT, kind=announcements.WITHOUT_RUN))
+    without = _people(database, world, replace(DRAFT, recipients=announcements.WITHOUT_RUN))
     assert without == [("Anna", "Owls"), ("Carl", "Bears")]
 
 
@@ -85,7 +85,7 @@ def test_only_whom_it_is_for_can_read_it(database: Database, world: World) -> No
         announcements.ORGANISERS: {"nina", "olga"},
     }
     for kind in readers:
-        draft = AnnouncementDraft(kind, "", kind, frozenset({world.owls}))
+        draft = AnnouncementBody(kind, "", kind, (world.owls,))
         _send(database, world, draft, len(_people(database, world, draft)))
     for name in ("anna", "carl", "nina", "olga", "otto", None):
         seen = _titles(database, getattr(world, name) if name else None)
@@ -104,7 +104,7 @@ def test_the_newest_that_a_reader_may_read_is_named_for_a_month(database: Databa
     }
     named: dict[str | None, str | None] = dict.fromkeys(names)
     for kind, changed in wanted.items():
-        draft = AnnouncementDraft(kind, "", kind, frozenset({world.owls}))
+        draft = AnnouncementBody(kind, "", kind, (world.owls,))
         _send(database, world, draft, len(_people(database, world, draft)))
         named |= changed
         for name in names:
@@ -118,7 +118,7 @@ def test_the_newest_that_a_reader_may_read_is_named_for_a_month(database: Databa
 
 def test_a_team_does_not_learn_who_else_it_went_to(database: Database, world: World) -> None:
     """Only organisers see teams, counts and letters, on the page and in its files."""
-    draft = replace(DRAFT, kind=announcements.TEAMS, teams=frozenset({world.owls, world.bears}))
+    draft = replace(DRAFT, recipients=announcements.TEAMS, teams=frozenset({world.owls, world.bears}))
     people.confirmed_address(database, world.anna, "anna@example.org")
     _send(database, world, draft, 3)
     for account_id, seen in ((world.carl, None), (world.olga, (3, "Bears, Owls", "1 waiting"))):
@@ -135,7 +135,7 @@ def test_letters_are_written_with_it(database: Database, world: World) -> None:
     """One to each who has a confirmed address, with the text as it was written and a link."""
     for account_id, name in ((world.anna, "anna"), (world.carl, "carl")):
         people.confirmed_address(database, account_id, f"{name}@example.org")
-    sent = _send(database, world, replace(DRAFT, kind=announcements.ENTERED), 3)
+    sent = _send(database, world, replace(DRAFT, recipients=announcements.ENTERED), 3)
     with database.read() as session:
         letters = session.scalars(select(Mail).order_by(Mail.address)).all()
         assert [(letter.address, letter.announcement_id) for letter in letters] == [
@@ -169,9 +169,8 @@ def test_bad_announcements_are_refused(database: Database, world: World) -> None
         replace(DRAFT, title=" \n "),
         replace(DRAFT, title="x" * 201),
         replace(DRAFT, body="x" * 20_001),
-        replace(DRAFT, kind="all"),
-        replace(DRAFT, kind=announcements.TEAMS),
-        replace(DRAFT, kind=announcements.TEAMS, teams=frozenset({world.owls, 999})),
+        replace(DRAFT, recipients=announcements.TEAMS),
+        replace(DRAFT, recipients=announcements.TEAMS, teams=(world.owls, 999)),
     ]
     for draft in wrong:
         with pytest.raises(Invalid) as refused:

@@ -40,7 +40,7 @@ def test_an_announcement_is_looked_at_then_sent(site: Site) -> None:
 
 def test_what_was_typed_is_still_there_after_an_error(site: Site) -> None:
     """A form that is refused comes back with its words, its kind and its teams."""
-    form = {"title": "", "body": "Words", "recipients": "teams", "team": site.world.owls}
+    form = {"title": "", "body": "Words", "recipients": "teams", "teams": site.world.owls}
     refused = site.browser("Olga").post(ADDRESS, data=form)
     assert refused.status_code == 422
     page = pages.parsed(refused)

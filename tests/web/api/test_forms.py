@@ -11,7 +11,6 @@ DESK = "people make these labels one by one; a program sends a file of its own a
 PAGE = "it only has computed what the page then shows"
 DONE_BY = {
     "uploads.send": "send_run",
-    "uploads.fix": "fix_upload",
     "checks.check": "check_run",
     "run_facts.describe": "describe_run",
     "reproduction_links.save": "say_what_a_run_reproduces",
@@ -21,7 +20,6 @@ DONE_BY = {
     "settings.topics": "replace_topics",
     "settings.archive": "archive_task",
     "people.change": "give_role",
-    "news.announce": "announce",
     "revisions.send": "draft_revision",
     "snapshots.keep": "keep_snapshot",
     "pools.create": "make_pool",
@@ -33,13 +31,10 @@ DONE_BY = {
     "tokens.revoke": "revoke_token",
     "webhooks.pause": "change_webhook",
     "webhooks.resume": "change_webhook",
-    "webhooks.delete": "delete_webhook",
     "pictures.save": "put_picture",
     "imports.look": "import_task",
     "imports.make": "import_task",
     "suite_sending.send": "send_suite_run",
-    "suite_sending.put_together": "put_suite_run_together",
-    "suite_sending.fill_in": "fill_in_suite_run",
 }
 """Form -> the operation that does the same, where they are not one action."""
 NOT_DONE = {

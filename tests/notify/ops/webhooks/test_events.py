@@ -12,7 +12,7 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job, Member, Phase, Task, TaskRole, Webhook, WebhookDelivery
 from leaderboard.settings import Settings
 from leaderboard.tasks.ops import announcements, organise, phases
-from leaderboard.tasks.ops.announcements import AnnouncementDraft
+from leaderboard.tasks.ops.announcements import AnnouncementBody
 from leaderboard.worker import Evaluator
 from tests.make import build, hooks, people, phased
 
@@ -78,16 +78,15 @@ def test_announcements_go_to_whom_they_are_for(database: Database, tmp_path: Pat
     build.run(database, tmp_path, {"1": ["a"]}, "first", team_name="Owls")
     build.submit(database, build.run_file(tmp_path, {"99": ["a"]}, "bad"), team_name="Bears")
     cast.told(database)
-    owls = frozenset({cast.owls})
     cases = (
-        (announcements.EVERYBODY, frozenset(), (1, 1, 1)),
-        (announcements.ENTERED, frozenset(), (1, 1, 1)),
-        (announcements.WITHOUT_RUN, frozenset(), (1, 0, 1)),
-        (announcements.TEAMS, owls, (1, 1, 0)),
-        (announcements.ORGANISERS, frozenset(), (1, 0, 0)),
+        (announcements.EVERYBODY, (), (1, 1, 1)),
+        (announcements.ENTERED, (), (1, 1, 1)),
+        (announcements.WITHOUT_RUN, (), (1, 0, 1)),
+        (announcements.TEAMS, (cast.owls,), (1, 1, 0)),
+        (announcements.ORGANISERS, (), (1, 0, 0)),
     )
     for kind, teams, expected in cases:
-        draft = AnnouncementDraft(f"Secret {kind}", "Secret.", kind, teams)
+        draft = AnnouncementBody(f"Secret {kind}", "Secret.", kind, teams)
         with database.write() as session:
             counted = announcements.preview(session, OPERATOR, "t", draft).count
             announcements.send(session, OPERATOR, "t", draft, counted, None)

@@ -10,7 +10,7 @@ from werkzeug.test import TestResponse
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.tables import Task, Team
 from leaderboard.tasks.ops import announcements, organise
-from leaderboard.tasks.ops.announcements import AnnouncementDraft
+from leaderboard.tasks.ops.announcements import AnnouncementBody
 from tests.make import pages, people
 from tests.web.conftest import Site
 
@@ -43,7 +43,7 @@ def _entries(answer: TestResponse) -> list[tuple[str, str]]:
 
 
 def _announce(site: Site, title: str, kind: str) -> None:
-    draft = AnnouncementDraft(title, "Body \x0b\x1b & <b>.\ud800".encode("utf-8", "replace").decode(), kind)
+    draft = AnnouncementBody(title, "Body \x0b\x1b & <b>.\ud800".encode("utf-8", "replace").decode(), kind)
     with site.database.write() as session:
         counted = announcements.preview(session, OPERATOR, "robots", draft).count
         announcements.send(session, OPERATOR, "robots", draft, counted, None)
