@@ -16,8 +16,6 @@ from leaderboard.core.policy import Scope, Viewer
 from leaderboard.errors import Invalid
 from leaderboard.settings import Settings
 
-Writing = Callable[[], AbstractContextManager[Session]]
-"""Opens a transaction that writes."""
 FILE_NAME = "file_name"
 """The field in which the API says the name of a file."""
 PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")
@@ -27,6 +25,13 @@ def by_account(_session: Session, viewer: Viewer, *_: object) -> None:
     """Raise SignInNeeded for visitors; for actions that any signed-in account can do on its own data."""
     if not viewer.is_operator:
         policy.require_account(viewer)
+
+
+class Sessions(NamedTuple):
+    """How a surface opens a session that reads, and a transaction that writes."""
+
+    reading: Callable[[], AbstractContextManager[Session]]
+    writing: Callable[[], AbstractContextManager[Session]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +92,15 @@ class Action:
     record: type | None = None
     """Record class of the request, with declared fields."""
     file: File | None = None
+    plan: Callable[..., Any] | None = None
+    """`plan(session, viewer, *placeholders, record)`: what is computed in a reading session first.
+
+    So no writer waits for it. Its result is the argument of `act` before the record.
+    """
     scopes: tuple[Scope, ...] = (Scope.ORGANISE,)
     """Token scopes; one of them is required."""
+    is_public: bool = False
+    """Whether a token in the address decides who may, not who is signed in."""
     status: int = 200
     may: Callable[..., object] = policy.own_task
     """`may(session, viewer, first placeholder)`: raises unless the viewer may; before anything is read."""
@@ -114,7 +126,7 @@ class Action:
 
     def do(
         self,
-        writing: Writing,
+        sessions: Sessions,
         viewer: Viewer,
         given: Mapping[str, Any],
         values: Mapping[str, Any] | None = None,
@@ -127,10 +139,13 @@ class Action:
         """
         names = [given[name] for name in self.placeholders]
         extra = self.site(settings) if self.site and settings else {}
-        with writing() as session:
+        first = sessions.writing if self.plan is None else sessions.reading
+        with first() as session:
             allowed = self.may(session, viewer, *names[:1])
             asked: list[Any] = [] if self.record is None else [fields.read(self.record, values or {})]
-            if self.count is None and self.file is None:
+            if self.plan is not None:
+                names.append(self.plan(session, viewer, *names, *asked))
+            elif self.count is None and self.file is None:
                 return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))
             if self.count is not None:
                 self.count(session, viewer, *names, *asked)
@@ -138,7 +153,7 @@ class Action:
             if file is None:
                 raise Invalid(self.file.missing)
             names.append(self.file.prepare(file, allowed, *asked, settings))
-        with writing() as session:
+        with sessions.writing() as session:
             return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))
 
     def _outcome(self, asked: list[Any], result: Any) -> Outcome:

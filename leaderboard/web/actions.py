@@ -13,8 +13,8 @@ from leaderboard.errors import Conflict, Invalid, LeaderboardError, OverQuota
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.http import local_path
 from leaderboard.web.marks import record_sent
-from leaderboard.web.rules import SIGNED_IN, Access, Body, received, rule
-from leaderboard.web.session import settings, viewer, wake, writing
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, Access, Body, received, rule
+from leaderboard.web.session import SESSIONS, settings, viewer, wake
 
 Again = Callable[..., str]
 """Makes the page with the form again, of its address's placeholders and the error."""
@@ -45,7 +45,9 @@ def add_to(
         if action.form:
             name = action.name
             body = Body[action.file.body] if action.file else Body.SMALL
-            view = rule(who, body)(_view(action, again, then.get(name), before.get(name), refusals))
+            view = rule(PUBLIC if action.is_public else who, body)(
+                _view(action, again, then.get(name), before.get(name), refusals)
+            )
             blueprint.add_url_rule(action.form, action.name, view, methods=["POST"])
 
 
@@ -66,7 +68,7 @@ def _view(
             others = {name: value for name, value in placeholders.items() if name not in action.placeholders}
             values = sent(action.record) | others if action.record else None
             file = received(action.file.field) if action.file else None
-            outcome = action.do(writing, asker, placeholders | named, values, settings(), file)
+            outcome = action.do(SESSIONS, asker, placeholders | named, values, settings(), file)
         except refusals as error:
             if again is None or wants_json():
                 raise
@@ -108,8 +110,8 @@ def sent(record: type) -> dict[str, Any]:
             values[each.name] = each.name in form
         elif each.kind == "ticks":
             values[each.name] = form.getlist(each.name)
-        elif each.kind == "rows":
-            # They are the lines of one box, or each has a field of its own: then there may be none.
+        elif each.kind == "rows" and each.about.rows == 1:
+            # Each row has a field of its own, so there may be none.
             values[each.name] = "\n".join(form.getlist(each.name))
         elif each.name in form:
             values[each.name] = form[each.name]

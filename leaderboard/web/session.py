@@ -25,6 +25,7 @@ from leaderboard.accounts.ops.accounts import PENDING_MINUTES, AccountBrowser, N
 from leaderboard.accounts.ops.sessions import NEWCOMER_MINUTES
 from leaderboard.accounts.ops.tokens import TokenViewer
 from leaderboard.core import audit
+from leaderboard.core.actions import Sessions
 from leaderboard.core.jobs.health import WriteCheck
 from leaderboard.core.policy import ANONYMOUS, TaskMemo, Viewer, without_organising
 from leaderboard.db.engine import Database, lock_key
@@ -189,6 +190,16 @@ def writing() -> Iterator[Session]:
         # Data read in the meantime may be rolled back.
         memo().clear()
     finish_reading()
+
+
+@contextmanager
+def _looking() -> Iterator[Session]:
+    yield reading()
+    finish_reading()
+
+
+SESSIONS = Sessions(_looking, writing)
+"""What actions are done with in a request."""
 
 
 def finish_reading() -> None:

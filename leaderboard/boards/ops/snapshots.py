@@ -15,7 +15,8 @@ from leaderboard.boards.ops.board import Board
 from leaderboard.boards.ops.rows import Row, place_facts
 from leaderboard.checksums import belonging_to, compressed, damaged, plain_bytes
 from leaderboard.core import audit, policy, shown_names, throttles
-from leaderboard.core.policy import ANONYMOUS, TaskAccess, Viewer
+from leaderboard.core.actions import Action, by_account
+from leaderboard.core.policy import ANONYMOUS, Scope, TaskAccess, Viewer
 from leaderboard.core.shown_names import ShownNames
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Edition, Evaluation, Snapshot, Task
@@ -124,6 +125,21 @@ def keep(session: Session, viewer: Viewer, frozen: FrozenBoard) -> str:
         )
         audit.record(session, viewer, "snapshot.keep", f"task:{frozen.task_id}", sha256=sha256)
     return sha256[:ADDRESS]
+
+
+KEEP = Action(
+    name="keep_snapshot",
+    summary="Freeze the current public board",
+    more="The content at the address never changes and can be cited.",
+    path="/tasks/<slug>/snapshots",
+    form="/tasks/<slug>/snapshots",
+    may=by_account,
+    scopes=(Scope.SUBMIT, Scope.ORGANISE),
+    plan=freeze,
+    act=lambda session, viewer, _, frozen: (keep(session, viewer, frozen), frozen.sha256),
+    status=201,
+    command="snapshot",
+)
 
 
 def listed(session: Session, viewer: Viewer, task: Task, seen: TaskAccess) -> tuple[ListedSnapshot, ...]:

@@ -11,10 +11,10 @@ from leaderboard.boards.page.snapshot import SnapshotPage
 from leaderboard.boards.web.cards import heads
 from leaderboard.core.policy import ANONYMOUS
 from leaderboard.signatures import ops as signatures
-from leaderboard.web import http
+from leaderboard.web import actions, http
 from leaderboard.web.http import own_origin
-from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
-from leaderboard.web.session import reading, viewer, writing
+from leaderboard.web.rules import PUBLIC, rule
+from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("snapshots", __name__)
 
@@ -39,15 +39,11 @@ def history(slug: str) -> History:
     return board_history.history(reading(), viewer(), slug)
 
 
-@blueprint.post("/tasks/<slug>/snapshots")
-@rule(SIGNED_IN)
-def keep(slug: str) -> ResponseReturnValue:
-    """Freeze the current public board, and redirect to the snapshot."""
-    asker = viewer()
-    frozen = snapshots.freeze(reading(), asker, slug)
-    with writing() as session:
-        address = snapshots.keep(session, asker, frozen)
-    return redirect(url_for("snapshots.show", address=address), 303)
+actions.add_to(
+    blueprint,
+    (snapshots.KEEP,),
+    then={"keep_snapshot": lambda kept, slug: redirect(url_for("snapshots.show", address=kept[0]), 303)},
+)
 
 
 @blueprint.get("/snapshots/<address>")

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from leaderboard import fields
-from leaderboard.core.actions import Action, Received
+from leaderboard.core.actions import Action, Received, Sessions
 from leaderboard.core.cli.site import FILE, data_option, opened
 from leaderboard.core.policy import OPERATOR
 from leaderboard.fields import Asked
@@ -39,7 +39,7 @@ def command(
                 current = fields.values(action.now(session, OPERATOR, *at.values())) if action.now else {}
             asked = current | _chosen(action.record, options) if action.record else None
             sent = Received(file, file.name) if file else None
-            outcome = action.do(database.write, OPERATOR, at, asked, settings, sent)
+            outcome = action.do(Sessions(database.read, database.write), OPERATOR, at, asked, settings, sent)
             usual = f"{at['slug']}: {outcome.done}." if "slug" in at else f"{outcome.done}."
             if say is not None or outcome.done:
                 click.echo(usual if say is None else say(outcome, **at))

@@ -15,6 +15,7 @@ from leaderboard.judging.page.assessors import judging
 from leaderboard.judging.page.assessors.judging import JudgingPage, JudgingPool, ShownDocument
 from leaderboard.judging.page.judging import ReadDocument
 from leaderboard.judging.page.side_by_side import ListedDocument
+from leaderboard.web.api import actions
 from leaderboard.web.api.operations import Done, operation
 from leaderboard.web.rules import PUBLIC, Rule
 from leaderboard.web.session import finish_reading, reading, writing
@@ -202,16 +203,6 @@ def judge(token: str, number: int, topic_id: str, body: LabelBody) -> Done:
     return Done(done="stored" if is_new else "judgment already stored")
 
 
-@operation(
-    "POST", "/judge/<token>/pools/<id:number>/topics/<topic:topic_id>/undo", Done, rule=BY_LINK, scopes=()
-)
-def undo_judgment(token: str, number: int, topic_id: str) -> Done:
-    """Withdraw the last judgment on a topic"""
-    with writing() as session:
-        docno = log.undo_last(session, token, number, topic_id)
-    return Done(done=f"judgment of {docno} withdrawn" if docno else "nothing to withdraw")
-
-
 @operation("GET", "/judge/<token>/comparisons/<item>", ComparisonAnswer, rule=BY_LINK, scopes=())
 def comparison_to_judge(token: str, item: str) -> ComparisonAnswer:
     """Get two rankings to compare"""
@@ -246,7 +237,14 @@ def answer_comparison(token: str, item: str, body: ComparisonBody) -> Done:
     return Done(done="stored")
 
 
-OPERATIONS = (desk, next_document, judge, undo_judgment, comparison_to_judge, answer_comparison)
+OPERATIONS = (
+    desk,
+    next_document,
+    judge,
+    *actions.operations((log.UNDO,)),
+    comparison_to_judge,
+    answer_comparison,
+)
 
 
 def _pool(pool: JudgingPool) -> OwnPool:

@@ -475,3 +475,37 @@ def _share(text: str) -> float:
         )
         raise Invalid("The maximum p must be a number above 0 and at most 1.", [problem])
     return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClickChoice:
+    """A choice of preferences, as in the address of the page; empty fields take the defaults."""
+
+    reading: Annotated[str, Field(title="Rule for reading clicks")] = ""
+    least: Annotated[str, Field(title="Minimum count")] = ""
+    keep: Annotated[str, Field(title="Direction", help="Which direction is kept: majority or both.")] = ""
+    count: Annotated[str, Field(title="Count", help="sessions or users.")] = ""
+    p: Annotated[str, Field(title="Maximum p of the sign test")] = ""
+    logs: Annotated[tuple[int, ...], Field(title="Logs", help="Empty for all.", most=LARGEST_ID)] = ()
+    note: Annotated[str, Field(title="Change note")]
+
+
+def _chosen(session: Session, viewer: Viewer, slug: str, asked: ClickChoice) -> FoundPreferences:
+    logs = list(map(str, asked.logs))
+    choice = preference_choice(asked.reading, asked.least, asked.keep, asked.count, asked.p, logs)
+    return find_preference(session, viewer, slug, choice)
+
+
+PUBLISH = Action(
+    name="publish_clicks",
+    summary="Publish the preferences from clicks as a revision",
+    path="/tasks/<slug>/clicks/publish",
+    form="/tasks/<slug>/clicks/publish",
+    page="clicks.show",
+    record=ClickChoice,
+    plan=_chosen,
+    act=lambda session, viewer, slug, shown, asked: publish_preferences(
+        session, viewer, slug, shown, asked.note
+    ),
+    status=201,
+)

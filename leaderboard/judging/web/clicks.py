@@ -10,9 +10,8 @@ from leaderboard.judging.page import clicks
 from leaderboard.pooling.clicks import READINGS
 from leaderboard.web import actions, http
 from leaderboard.web.addresses import kept
-from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.rules import SIGNED_IN, rule
-from leaderboard.web.session import reading, viewer, wake, writing
+from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("clicks", __name__)
 
@@ -45,25 +44,6 @@ def show_file(slug: str) -> ResponseReturnValue:
     return response
 
 
-@blueprint.post("/tasks/<slug>/clicks/publish")
-@rule(SIGNED_IN)
-def publish(slug: str) -> ResponseReturnValue:
-    """Publish the preferences for the choice in the address as a revision."""
-    asker, choice = viewer(), _choice()
-    from_clicks = clicks_services.find_preference(reading(), asker, slug, choice)
-    try:
-        with writing() as session:
-            clicks_services.publish_preferences(
-                session, asker, slug, from_clicks, request.form.get("note", "")
-            )
-    except LeaderboardError as error:
-        if wants_json():
-            raise
-        return _page(slug, choice, error), status_of(error)
-    wake()
-    return redirect(url_for("revisions.index", slug=slug), 303)
-
-
 def _choice() -> Choice:
     reading_key, least, keep, counted, p = (request.args.get(name, "").strip() for name in STATE)
     return clicks_services.preference_choice(
@@ -87,3 +67,10 @@ def _page(slug: str, choice: Choice, error: LeaderboardError | None = None) -> s
 
 
 actions.add_to(blueprint, clicks_services.ACTIONS, lambda slug, error, **_: _page(slug, Choice(), error))
+actions.add_to(
+    blueprint,
+    (clicks_services.PUBLISH,),
+    lambda slug, error: _page(slug, _choice(), error),
+    then={"publish_clicks": lambda _, slug: redirect(url_for("revisions.index", slug=slug), 303)},
+    refusals=(LeaderboardError,),
+)

@@ -22,7 +22,7 @@ from leaderboard.web.addresses import absolute
 from leaderboard.web.api import actions, limits
 from leaderboard.web.api.answers import DraftAnswer, RevisionMade
 from leaderboard.web.api.limits import Filled
-from leaderboard.web.api.operations import ORGANISE, WRITE, LinkAnswer, operation
+from leaderboard.web.api.operations import ORGANISE, LinkAnswer, operation
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, viewer, writing
 
@@ -173,19 +173,6 @@ def revision_draft(slug: str, token: str) -> DraftAnswer:
     return draft_answer(slug, token)
 
 
-@operation("POST", "/tasks/<slug>/snapshots", LinkAnswer, scopes=WRITE, status=201)
-def keep_snapshot(slug: str) -> LinkAnswer:
-    """Freeze the current public board
-
-    The content at the address never changes and can be cited.
-    """
-    asker = viewer()
-    frozen = snapshots.freeze(reading(), asker, slug)
-    with writing() as session:
-        address = snapshots.keep(session, asker, frozen)
-    return LinkAnswer(link=absolute("snapshots.show", address=address))
-
-
 def _draft_answers(slug: str, query: JudgmentsQuery, file: Path) -> DraftAnswer:
     by, name = (query.origin, query.origin_name), base_name(query.file_name)
     line = query.line or MAIN
@@ -201,15 +188,18 @@ OPERATIONS = (
     draft_residual,
     revision_draft,
     *actions.operations(
-        revisions.ACTIONS,
+        (*revisions.ACTIONS, snapshots.KEEP),
         answers={
+            "keep_snapshot": (
+                LinkAnswer,
+                lambda kept, **_: LinkAnswer(link=absolute("snapshots.show", address=kept[0])),
+            ),
             "publish_revision": (
                 RevisionMade,
                 lambda made, **_: RevisionMade(line=made.line, number=made.number),
-            )
+            ),
         },
     ),
-    keep_snapshot,
 )
 
 

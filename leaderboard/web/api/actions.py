@@ -10,8 +10,8 @@ from leaderboard import fields
 from leaderboard.core.actions import FILE_NAME, Action, Received
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api.operations import Done, Operation
-from leaderboard.web.rules import SIGNED_IN, Body, Rule
-from leaderboard.web.session import settings, viewer, wake, writing
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, Rule
+from leaderboard.web.session import SESSIONS, settings, viewer, wake
 
 Answer = tuple[type, Callable[..., Any] | None]
 """Type of an answer, and what makes it of the result and the placeholders; None: what `Before` returned."""
@@ -39,7 +39,7 @@ def _operation(action: Action, answer: Answer | None, before: Before | None) -> 
         asker, values = viewer(), asdict(body or query) if action.record else {}
         checked = before(**placeholders) if before is not None else None
         sent = Received(file, base_name(values.get(FILE_NAME, ""))) if file else None
-        outcome = action.do(writing, asker, placeholders, values, settings(), sent)
+        outcome = action.do(SESSIONS, asker, placeholders, values, settings(), sent)
         wake()
         if answer is None:
             return Done(done=outcome.done)
@@ -51,7 +51,9 @@ def _operation(action: Action, answer: Answer | None, before: Before | None) -> 
         name=action.name,
         summary=action.summary,
         description=action.more,
-        rule=Rule(SIGNED_IN, Body[action.file.body]) if action.file else Rule(SIGNED_IN),
+        rule=Rule(
+            PUBLIC if action.is_public else SIGNED_IN, Body[action.file.body] if action.file else Body.SMALL
+        ),
         scopes=action.scopes,
         answer=answer[0] if answer else Done,
         query=fields.as_sent(action.record) if action.record and action.file else None,

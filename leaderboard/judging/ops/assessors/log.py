@@ -140,6 +140,19 @@ def undo_last(session: Session, token: str, number: int, topic_id: str) -> str |
     return last.docno if last is not None else None
 
 
+UNDO = Action(
+    name="undo_judgment",
+    summary="Withdraw the last judgment on a topic",
+    path="/judge/<token>/pools/<id:number>/topics/<topic:topic_id>/undo",
+    form="/judge/<token>/<id:number>/<topic:topic_id>/undo",
+    is_public=True,
+    scopes=(),
+    may=lambda session, _, token: judging.by_token(session, token),
+    act=lambda session, _, token, number, topic_id: undo_last(session, token, number, topic_id),
+    done=lambda _, docno: f"judgment of {docno} withdrawn" if docno else "nothing to withdraw",
+)
+
+
 def in_force(
     session: Session,
     pool_id: int,

@@ -15,6 +15,7 @@ from leaderboard.judging.page.assessors import judging
 from leaderboard.judging.page.labelling import desk as labelling
 from leaderboard.judging.web.desks import private, unkept
 from leaderboard.runs.web.rankings import highlighted
+from leaderboard.web import actions
 from leaderboard.web.addresses import whole
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import finish_reading, reading, writing
@@ -109,14 +110,13 @@ def judge(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     return redirect(url_for("judging.topic", token=token, number=number, topic_id=topic_id), 303)
 
 
-@blueprint.post("/judge/<token>/<id:number>/<topic:topic_id>/undo")
-@rule(PUBLIC)
-def undo(token: str, number: int, topic_id: str) -> ResponseReturnValue:
-    """Withdraw the assessor's last judgment on the topic and show its document again."""
-    with writing() as session:
-        docno = log.undo_last(session, token, number, topic_id)
+def _undone(docno: str | None, token: str, number: int, topic_id: str) -> ResponseReturnValue:
+    """The document whose judgment was withdrawn is shown again."""
     address = url_for("judging.topic", token=token, number=number, topic_id=topic_id, docno=docno, read="")
     return redirect(address, 303)
+
+
+actions.add_to(blueprint, (log.UNDO,), then={"undo_judgment": _undone})
 
 
 def _save(token: str, number: int, topic_id: str, sent: SentLabel) -> bool:
