@@ -2,86 +2,27 @@
 
 import logging
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-from flask import Flask, request
-from flask.templating import Environment as FlaskEnvironment
-from jinja2 import Environment, FileSystemBytecodeCache, StrictUndefined, nodes
-from jinja2.compiler import CodeGenerator, Frame
+from flask import Flask
+from jinja2 import Environment, FileSystemBytecodeCache, StrictUndefined
 
 from leaderboard import __version__, features, reference, temporary
-from leaderboard.db.engine import SECRETS, Base, Database
+from leaderboard.db.engine import Database
 from leaderboard.logs import WebCounter
 from leaderboard.resources import bundled
 from leaderboard.settings import Settings
 from leaderboard.shared import Shared
-from leaderboard.web import addresses, errors, filters, rules, session
+from leaderboard.web import errors, filters, rules, session
 from leaderboard.web import kept as kept_pages
 from leaderboard.web.api.problems import as_answer_of_the_api
-from leaderboard.web.http import checks, refuse_many_fields, refuse_unstorable, register
+from leaderboard.web.http import Application, checks, refuse_many_fields, refuse_unstorable, register
 from leaderboard.web.kept import KeptFiles
 
 log = logging.getLogger(__name__)
 
 COMPILED = "templates"
 """The folder of compiled templates, among the temporary files."""
-ADDRESSES = 2**12
-"""That are kept: some one megabyte, which is what two large pages name."""
-OUTSIDE = frozenset(("token", "_external", "_scheme"))
-"""The values of an address that make it secret, or different for each host."""
-
-
-class _Guarding(CodeGenerator):
-    """Requests a secret's name through the guard; every other attribute is read as fast as Jinja does."""
-
-    def visit_Getattr(self, node: nodes.Getattr, frame: Frame) -> None:
-        if node.attr in SECRETS:
-            self.visit(nodes.Getitem(node.node, nodes.Const(node.attr), node.ctx), frame)
-        else:
-            super().visit_Getattr(node, frame)
-
-
-class _Templates(FlaskEnvironment):
-    """Templates, which read of a row of the database what may be shown, never a secret that is next to it."""
-
-    code_generator_class = _Guarding
-
-    def getitem(self, obj: Any, argument: Any) -> Any:
-        """As Jinja has it; raises PermissionError for a secret of a row."""
-        if argument.__class__ is str and argument in SECRETS and isinstance(obj, Base):
-            raise PermissionError(f"A template asks a row of {type(obj).__name__} for its {argument}.")
-        return super().getitem(obj, argument)
-
-
-class _Application(Flask):
-    """An application none of whose views is a coroutine: asking each time takes a fiftieth of a request.
-
-    Nor does it build an address twice: a page of a large task has some thousand, most of them those of the
-    page before.
-    """
-
-    jinja_environment = _Templates
-
-    def __init__(self, *names: Any, **options: Any) -> None:
-        super().__init__(*names, **options)
-        self._address = lru_cache(ADDRESSES, typed=True)(super().url_for)
-
-    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        return func
-
-    def url_for(self, /, endpoint: str, **values: Any) -> str:
-        """As Flask has it, with what goes along; what depends on the host is built again."""
-        if along := addresses.added(endpoint, values):
-            values = {**along, **values}
-        if not request or request.script_root or endpoint[0] == "." or not OUTSIDE.isdisjoint(values):
-            return super().url_for(endpoint, **values)
-        try:
-            return self._address(endpoint, **values)
-        except TypeError:
-            # A list among the values: it cannot be looked up.
-            return super().url_for(endpoint, **values)
 
 
 def _nobody_waits() -> None:
@@ -102,7 +43,7 @@ def create_app(
     Raises RuntimeError where a route declares no rule.
     """
     features.register()
-    app = _Application(__name__, static_folder=None, template_folder=str(bundled("templates")))
+    app = Application(__name__, static_folder=None, template_folder=str(bundled("templates")))
     app.jinja_env.undefined = StrictUndefined
     # FLASK_DEBUG in the environment, meant for another program, would expose internals.
     app.debug = False
@@ -121,7 +62,7 @@ def create_app(
     _add_pages(app)
     app.jinja_env.globals.update(site_name=settings.site_name, site_about=settings.site_about)
     reference.register(app)
-    app.after_request(lambda answer: as_answer_of_the_api(answer) if session.in_api() else answer)
+    app.after_request(session.of_the_api(as_answer_of_the_api))
     session.register_request_counts(app, counter)
     rules.require_rules(app)
     return app
@@ -158,7 +99,7 @@ def _add_pages(app: Flask) -> None:
     filters.register_figures(app)
     app.jinja_env.globals.update(parts_at=features.parts_at)
     app.jinja_env.filters["markdown"] = filters.render
-    app.context_processor(lambda: {"viewer": session.viewer(), "has_mail": bool(session.settings().smtp_url)})
+    app.context_processor(session.known_to_templates)
     for feature in features.FEATURES:
         feature.set_up(app)
         for blueprint in feature.pages():

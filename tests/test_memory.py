@@ -34,7 +34,7 @@ FIXED = {
     "tables/record.py": "the columns of declared records",
     "trec/documents/marking.py": "whether letters and words are of a kind",
     "trec/facts.py": "the first words of names of models",
-    "application.py": "4,096 addresses, one megabyte",
+    "web/http.py": "4,096 addresses, one megabyte",
     "accounts/web": "the configuration of providers, which has them by name",
     "tasks/web/teams.py": "names of tasks, for one answer",
     "web/api/glossary.py": "texts of the program",

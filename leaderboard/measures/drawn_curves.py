@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leaderboard.measures import by_rank, roc
+from leaderboard.measures import judged, roc
 from leaderboard.measures.interpolated import ELEVEN, interpolated_precision
 from leaderboard.measures.judged import FloatArray, IntArray, Judged
 
@@ -74,10 +74,10 @@ def draw(
         return Drawn(np.array(ELEVEN), values, places, kind.across, kind.measures)
     ranks = np.arange(1, depth + 1, dtype=np.float64)
     if kind.key == "precision":
-        values = tuple(by_rank.mean_precision(run, places, depth, rel=level) for run in runs)
+        values = tuple(judged.mean_precision(run, places, depth, rel=level) for run in runs)
         return Drawn(ranks, values, places, kind.across, kind.measures)
-    values = tuple(by_rank.mean_gain(run, places, depth) for run in runs)
-    ideal = by_rank.ideal_gain(runs[0].judgments, places, depth)
+    values = tuple(judged.mean_gain(run, places, depth) for run in runs)
+    ideal = judged.ideal_gain(runs[0].judgments, places, depth)
     return Drawn(ranks, values, places, kind.across, kind.measures, ideal)
 
 

@@ -405,13 +405,6 @@ def decided(table: PairTable, level: float = LEVEL) -> SignArray:
     return square(_signs(table.difference, table.adjusted < level), table.runs, mirrored=-1)
 
 
-def decided_neighbours(signs: SignArray, order: Sequence[int]) -> BoolArray:
-    """Mask of the n - 1 neighbouring pairs in the board's order that differ significantly, by such signs."""
-    places = np.asarray(order, dtype=np.int64)
-    is_decided: BoolArray = signs[places[:-1], places[1:]] != 0
-    return is_decided
-
-
 RECOMMENDED = "t"
 ROPE = 0.01
 """The largest difference of means of no practical matter, for the probabilities."""

@@ -5,17 +5,21 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from functools import lru_cache, wraps
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import IO, Any, ParamSpec
 from urllib.parse import urlsplit
 
 from flask import Blueprint, Flask, Request, Response, g, render_template, request
+from flask.templating import Environment as FlaskEnvironment
+from jinja2 import nodes
+from jinja2.compiler import CodeGenerator, Frame
 from werkzeug.exceptions import BadRequest, RequestEntityTooLarge, SecurityError
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from leaderboard import temporary
+from leaderboard.db.engine import SECRETS, Base
 from leaderboard.errors import Forbidden, Invalid
 from leaderboard.settings import Settings, is_loopback
 from leaderboard.tables.latex import latex_text
@@ -423,3 +427,61 @@ def _kept(response: Response) -> Response:
     response.set_etag(tag_of(response.get_data()))
     response.cache_control.no_cache = True
     return session.applied(response)
+
+
+ADDRESSES = 2**12
+"""That are kept: some one megabyte, which is what two large pages name."""
+OUTSIDE = frozenset(("token", "_external", "_scheme"))
+"""The values of an address that make it secret, or different for each host."""
+
+
+class _Guarding(CodeGenerator):
+    """Requests a secret's name through the guard; every other attribute is read as fast as Jinja does."""
+
+    def visit_Getattr(self, node: nodes.Getattr, frame: Frame) -> None:
+        if node.attr in SECRETS:
+            self.visit(nodes.Getitem(node.node, nodes.Const(node.attr), node.ctx), frame)
+        else:
+            super().visit_Getattr(node, frame)
+
+
+class _Templates(FlaskEnvironment):
+    """Templates, which read of a row of the database what may be shown, never a secret that is next to it."""
+
+    code_generator_class = _Guarding
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """As Jinja has it; raises PermissionError for a secret of a row."""
+        if argument.__class__ is str and argument in SECRETS and isinstance(obj, Base):
+            raise PermissionError(f"A template asks a row of {type(obj).__name__} for its {argument}.")
+        return super().getitem(obj, argument)
+
+
+class Application(Flask):
+    """An application none of whose views is a coroutine: asking each time takes a fiftieth of a request.
+
+    Nor does it build an address twice: a page of a large task has some thousand, most of them those of the
+    page before.
+    """
+
+    jinja_environment = _Templates
+
+    def __init__(self, *names: Any, **options: Any) -> None:
+        super().__init__(*names, **options)
+        self._address = lru_cache(ADDRESSES, typed=True)(super().url_for)
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """The function itself."""
+        return func
+
+    def url_for(self, /, endpoint: str, **values: Any) -> str:
+        """As Flask has it, with what goes along; what depends on the host is built again."""
+        if along := addresses.added(endpoint, values):
+            values = {**along, **values}
+        if not request or request.script_root or endpoint[0] == "." or not OUTSIDE.isdisjoint(values):
+            return super().url_for(endpoint, **values)
+        try:
+            return self._address(endpoint, **values)
+        except TypeError:
+            # A list among the values: it cannot be looked up.
+            return super().url_for(endpoint, **values)

@@ -217,6 +217,16 @@ def client_ip() -> str:
     return request.remote_addr or ""
 
 
+def known_to_templates() -> dict[str, Any]:
+    """What every template knows."""
+    return {"viewer": viewer(), "has_mail": bool(settings().smtp_url)}
+
+
+def of_the_api(change: Callable[[Response], Response]) -> Callable[[Response], Response]:
+    """The change of a response for the API alone."""
+    return lambda response: change(response) if in_api() else response
+
+
 def in_api() -> bool:
     """Whether the request is for the API, where cookies mean nothing."""
     return request.path == API or request.path.startswith(f"{API}/")

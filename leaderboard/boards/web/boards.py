@@ -29,8 +29,7 @@ from leaderboard.tables.record import counted
 from leaderboard.web import filters, http
 from leaderboard.web.addresses import FLAGS, MANY, STATE, addresses_by_id, is_usual, kept, whole
 from leaderboard.web.charts import Interval, IntervalChart, Pair, ParetoChart, interval_chart, pareto_chart
-from leaderboard.web.charts.planes import BoardMeans, MeanOfRun, board_means
-from leaderboard.web.charts.ranges import Kind
+from leaderboard.web.charts.ranges import BoardMeans, Kind, MeanOfRun, board_means
 from leaderboard.web.filters import score, without
 from leaderboard.web.http import own_origin
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule

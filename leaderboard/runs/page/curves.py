@@ -8,9 +8,8 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from leaderboard.boards.ops.rows import Row
-from leaderboard.measures.by_rank import ideal_gain, mean_gain, mean_precision
 from leaderboard.measures.interpolated import ELEVEN, precision_at_recalls
-from leaderboard.measures.judged import FloatArray, IntArray, Judged
+from leaderboard.measures.judged import FloatArray, IntArray, Judged, ideal_gain, mean_gain, mean_precision
 from leaderboard.runs.page.head import RunHead, ScoredRun, board_rows, caption, head_facts
 from leaderboard.scoring.ops.evaluations.shown import Source, ranking_key, run_digest
 from leaderboard.scoring.ops.rankings import alignments, compiled_judgments

@@ -11,6 +11,7 @@ Statistical Association 73(363), 1978, equation 2.1 with the mean under test 0.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from math import ceil
 from typing import NamedTuple
 
@@ -203,19 +204,19 @@ BOTH_IN_ONE = ("tukey", "randomised_tukey")
 """Corrections that are their own test."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Method:
     """A test and a correction; the test is None where the correction is both in one."""
 
     test: Procedure | None
     correction: Procedure
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Its name in addresses and stored settings, such as t+holm or tukey; method() takes it."""
         return "+".join(part.name for part in self._parts)
 
-    @property
+    @cached_property
     def title(self) -> str:
         """Its name in a sentence, such as paired t, Holm."""
         return ", ".join(part.title for part in self._parts)
@@ -275,6 +276,7 @@ class _Tested(NamedTuple):
     resamples: int | None = None
 
 
+@cache
 def method(name: str | tuple[str, str]) -> Method:
     """The method of a key, such as t+holm or tukey, or of the names of test and correction.
 

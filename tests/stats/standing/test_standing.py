@@ -8,13 +8,13 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from scipy.stats import nct, rankdata, t, ttest_rel
 
+from leaderboard.scoring.ops.statistics.standings import decided_neighbours
 from leaderboard.stats.pairs.baseline import against_baseline
 from leaderboard.stats.pairs.condensed import square
 from leaderboard.stats.pairs.methods import METHODS, Method, PairTable, all_pairs, method
 from leaderboard.stats.reliability import topics_needed
 from leaderboard.stats.standing import (
     decided,
-    decided_neighbours,
     topics_against,
     topics_at,
     topics_of_undecided,

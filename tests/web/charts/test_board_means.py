@@ -2,7 +2,7 @@
 
 import pytest
 
-from leaderboard.web.charts.planes import BOARD_MEANS_WIDTH, MARGIN, MeanOfRun, board_means
+from leaderboard.web.charts.ranges import BOARD_MEANS_WIDTH, MARGIN, MeanOfRun, board_means
 
 RUNS = {1: MeanOfRun(0.9, 0.05), 2: MeanOfRun(0.5, 0.2), 3: MeanOfRun(0.4, None), 4: MeanOfRun(0.2, 0.1)}
 

@@ -13,8 +13,7 @@ from leaderboard.core import policy, shown_names
 from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.db.tables import Run, Task, Topic
 from leaderboard.errors import NotFound
-from leaderboard.measures.by_rank import Running, running
-from leaderboard.measures.judged import UNJUDGED
+from leaderboard.measures.judged import UNJUDGED, Running, running
 from leaderboard.qrels.page.topics.judgments import DocumentFinders, JudgedTopic, finder_facts, judged_topic
 from leaderboard.scoring.ops import collections, rankings, scored_topics
 from leaderboard.scoring.ops.evaluations.shown import ShownEdition, left_out_facts, shown_edition

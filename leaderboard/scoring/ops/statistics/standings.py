@@ -21,10 +21,10 @@ from leaderboard.stats.pairs.methods import Method, PairTable
 from leaderboard.stats.pairs.paired_t import paired_t
 from leaderboard.stats.reliability import half_width
 from leaderboard.stats.standing import (
+    BoolArray,
     SignArray,
     Verdicts,
     decided,
-    decided_neighbours,
     topics_to_decide,
     verdicts,
     widest_pair,
@@ -475,3 +475,10 @@ def _sizes(standing: Standing) -> str:
         f"With {standing.topics:,} topics even tiny differences are significant: {small:,} of the "
         f"{standing.told_apart:,} significant ones are small (effect size d_z below {SMALL_EFFECT})."
     )
+
+
+def decided_neighbours(signs: SignArray, order: Sequence[int]) -> BoolArray:
+    """Mask of the n - 1 neighbouring pairs in the board's order that differ significantly, by such signs."""
+    places = np.asarray(order, dtype=np.int64)
+    is_decided: BoolArray = signs[places[:-1], places[1:]] != 0
+    return is_decided
