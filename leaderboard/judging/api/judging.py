@@ -1,14 +1,10 @@
 """Operations of assessors, authorised by the personal link instead of a token."""
 
-from dataclasses import asdict, dataclass
-from typing import Annotated
-
-from msgspec import Meta
+from dataclasses import dataclass
 
 from leaderboard.judging.ops import side_by_side as compared
 from leaderboard.judging.ops.assessors import log
 from leaderboard.judging.ops.assessors.log import SentLabel
-from leaderboard.judging.ops.judging import KEY_CHARACTERS
 from leaderboard.judging.ops.side_by_side import SentAnswer
 from leaderboard.judging.page import side_by_side as questions
 from leaderboard.judging.page.assessors import judging
@@ -19,7 +15,6 @@ from leaderboard.web.api import actions
 from leaderboard.web.api.operations import Done, operation
 from leaderboard.web.rules import PUBLIC, Rule
 from leaderboard.web.session import finish_reading, reading, writing
-from leaderboard.zones import Moment
 
 BY_LINK = Rule(PUBLIC)
 
@@ -97,24 +92,6 @@ class NextAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabelBody:
-    """A judgment; grade null skips the document; key: chosen by you, so that it is stored once.
-
-    undone: withdraws an earlier judgment of the document. shown_at and saved_at: used for the pace;
-    sent_at: the time now by the same clock, so that a wrong clock does not matter.
-    """
-
-    key: Annotated[str, Meta(min_length=1, max_length=KEY_CHARACTERS)]
-    docno: str
-    grade: int | None
-    note: str = ""
-    shown_at: Moment | None = None
-    saved_at: Moment | None = None
-    sent_at: Moment | None = None
-    undone: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RankedAnswer:
     """A document of a ranking to compare."""
 
@@ -137,17 +114,6 @@ class ComparisonAnswer:
     left: tuple[RankedAnswer, ...]
     right: tuple[RankedAnswer, ...]
     key: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonBody:
-    """A preference (left, equal or right), and satisfaction with each from 0 to 4."""
-
-    key: Annotated[str, Meta(min_length=1, max_length=KEY_CHARACTERS)]
-    verdict: str
-    left: int
-    right: int
-    note: str = ""
 
 
 @operation("GET", "/judge/<token>", DeskAnswer, rule=BY_LINK, scopes=())
@@ -185,18 +151,17 @@ def next_document(token: str, number: int, topic_id: str) -> NextAnswer:
     "POST",
     "/judge/<token>/pools/<id:number>/topics/<topic:topic_id>",
     Done,
-    body=LabelBody,
+    body=SentLabel,
     rule=BY_LINK,
     scopes=(),
     status=201,
 )
-def judge(token: str, number: int, topic_id: str, body: LabelBody) -> Done:
+def judge(token: str, number: int, topic_id: str, body: SentLabel) -> Done:
     """Judge a document
 
     A repeated request with the same key is stored once.
     """
-    sent = SentLabel(**asdict(body))
-    checked = log.check(reading(), token, number, topic_id, sent)
+    checked = log.check(reading(), token, number, topic_id, body)
     finish_reading()
     with writing() as session:
         is_new = log.save(session, checked)
@@ -221,19 +186,12 @@ def comparison_to_judge(token: str, item: str) -> ComparisonAnswer:
 
 
 @operation(
-    "POST",
-    "/judge/<token>/comparisons/<item>",
-    Done,
-    body=ComparisonBody,
-    rule=BY_LINK,
-    scopes=(),
-    status=201,
+    "POST", "/judge/<token>/comparisons/<item>", Done, body=SentAnswer, rule=BY_LINK, scopes=(), status=201
 )
-def answer_comparison(token: str, item: str, body: ComparisonBody) -> Done:
+def answer_comparison(token: str, item: str, body: SentAnswer) -> Done:
     """Submit a preference between two rankings"""
-    sent = SentAnswer(body.key, body.verdict, body.left, body.right, body.note)
     with writing() as session:
-        compared.save_question(session, token, item, sent)
+        compared.save_question(session, token, item, body)
     return Done(done="stored")
 
 

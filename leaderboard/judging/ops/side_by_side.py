@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
+from msgspec import Meta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -358,13 +359,14 @@ ANOTHER = (
 )
 
 
-class SentAnswer(NamedTuple):
-    """A submitted answer."""
+@dataclass(frozen=True, slots=True)
+class SentAnswer:
+    """A preference (left, equal or right), and satisfaction with each from 0 to 4."""
 
-    key: str
+    key: Annotated[str, Meta(min_length=1, max_length=judging.KEY_CHARACTERS)]
     verdict: str
-    left: int | None
-    right: int | None
+    left: int
+    right: int
     note: str = ""
 
 
@@ -405,7 +407,7 @@ def _check_questions(item: str, sent: SentAnswer) -> None:
             Problem("must be left, equal or right.", "Choose the one you prefer.", field="verdict")
         )
     for side, value in ((LEFT, sent.left), (RIGHT, sent.right)):
-        if value is None or not LEAST <= value <= SIDE_BY_SIDE_MOST:
+        if not LEAST <= value <= SIDE_BY_SIDE_MOST:
             rule = f"must be a number from {LEAST} to {SIDE_BY_SIDE_MOST}."
             problems.append(Problem(rule, f"Rate how satisfied you are with the {side} one.", field=side))
     problems += judging.note_problems(sent.note)

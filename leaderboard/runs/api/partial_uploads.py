@@ -23,7 +23,7 @@ from werkzeug.exceptions import UnsupportedMediaType
 
 from leaderboard.core.actions import Received
 from leaderboard.errors import Conflict, Invalid, Problem, TooLarge, WrongVersion
-from leaderboard.runs.api.runs import reproduces
+from leaderboard.runs.api.runs import RunProperties, reproduces
 from leaderboard.runs.ops import partial_uploads, prepare
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.runs.ops.partial_uploads import Partial, PartialRequest, Room
@@ -55,23 +55,14 @@ OFFSET = Header("Upload-Offset", NUMBER, "Offset of the piece: the number of byt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Metadata:
+class Metadata(RunProperties):
     """Metadata of an announced file; sha256 is in hexadecimal.
 
     reproduces, original_baseline, baseline, late: as for a run submitted in one request.
     """
 
-    team_id: int
     name: str = ""
-    kind: str = "official"
-    phase: str = ""
-    description: str = ""
-    file_name: str = ""
     sha256: str = ""
-    reproduces: int | None = None
-    original_baseline: int | None = None
-    baseline: int | None = None
-    late: str = ""
 
 
 @operation(

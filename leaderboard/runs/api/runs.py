@@ -45,25 +45,31 @@ from leaderboard.web.session import finish_reading, reading, token, viewer, wake
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SendQuery:
-    """The team and the properties of the run; file_name: its extension gives the compression.
-
-    image and commit: what a runner executed, as `sha256:` with its digest and as a hash. reproduces: the
-    number of the reproduced run; original_baseline, baseline: those of the baselines.
-    """
+class RunProperties:
+    """The team and the properties of a run."""
 
     team_id: int
     kind: str = "official"
     phase: str = ""
     description: str = ""
     file_name: str = ""
-    image: str = ""
-    commit: str = ""
     reproduces: int | None = None
     original_baseline: int | None = None
     baseline: int | None = None
     late: str = ""
     """Reason to count the run after its phase has closed; for organisers only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendQuery(RunProperties):
+    """The team and the properties of the run; file_name: its extension gives the compression.
+
+    image and commit: what a runner executed, as `sha256:` with its digest and as a hash. reproduces: the
+    number of the reproduced run; original_baseline, baseline: those of the baselines.
+    """
+
+    image: str = ""
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from leaderboard.web.charts.scales import SHAPES, Name, Scale, Tick, fitted, outline, rounded, spread
+from leaderboard.web.charts.scales import SHAPES, Axes, Name, Scale, fitted, outline, rounded, spread
 
 WIDTH, PLOT, LEFT, TOP, RIGHT = 460.0, 250.0, 50.0, 10.0, 12.0
 AXIS = 38.0
@@ -36,18 +36,10 @@ class Line:
     key_mark: str
 
 
-@dataclass(frozen=True, slots=True)
-class LineChart:
-    """Curves in units of the view box."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineChart(Axes):
+    """Curves between two scales."""
 
-    width: float
-    height: float
-    left: float
-    right: float
-    top: float
-    bottom: float
-    across: tuple[Tick, ...]
-    down: tuple[Tick, ...]
     lines: tuple[Line, ...]
     curves: tuple[Curve, ...]
 

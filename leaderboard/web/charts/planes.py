@@ -9,6 +9,7 @@ from leaderboard.web.charts.scales import (
     LETTER,
     LINE,
     TIE,
+    Axes,
     Note,
     Scale,
     Shape,
@@ -52,8 +53,8 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plot:
-    """Points between two scales of numbers, in units of the view box."""
+class Plot(Axes):
+    """Points between two scales of numbers."""
 
     width: float = SIZE
     height: float = SIZE
@@ -61,8 +62,6 @@ class Plot:
     right: float = SIZE - SCATTER_RIGHT
     top: float = SCATTER_TOP
     bottom: float = SIZE - SCATTER_BOTTOM
-    across: tuple[Tick, ...]
-    down: tuple[Tick, ...]
     points: tuple[Point, ...]
     notes: tuple[Note, ...]
 

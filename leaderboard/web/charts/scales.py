@@ -19,6 +19,20 @@ class Tick:
     label: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axes:
+    """A drawing between two scales of numbers, in units of the view box."""
+
+    width: float
+    height: float
+    left: float
+    right: float
+    top: float
+    bottom: float
+    across: tuple[Tick, ...]
+    down: tuple[Tick, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """Values from low to high laid out between two places; values outside are placed at the nearer end.

@@ -1,10 +1,11 @@
 """Event log of pools: labels by assessors, and decisions by adjudicators on disagreements."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any, NamedTuple
 
+from msgspec import Meta
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -21,6 +22,7 @@ from leaderboard.memory import keep_by
 from leaderboard.scoring.ops import setting_values
 from leaderboard.scoring.ops.setting_values import Grade
 from leaderboard.tables.record import Place, Shown
+from leaderboard.zones import Moment
 
 EVENTS_A_MINUTE = 900
 """Limit per assessor: far above human pace, enough for a day's work after a lost connection."""
@@ -30,20 +32,22 @@ LONGEST = timedelta(days=60)
 """Maximum age of a judgment on arrival."""
 
 
-class SentLabel(NamedTuple):
-    """A judgment as submitted by an assessor's browser; times are by that browser's clock."""
+@dataclass(frozen=True, slots=True)
+class SentLabel:
+    """A judgment as submitted; grade null skips the document; key: chosen by you, so that it is stored once.
 
-    key: str
+    undone: withdraws an earlier judgment of the document. shown_at and saved_at: used for the pace;
+    sent_at: the time now by the same clock, so that a wrong clock does not matter.
+    """
+
+    key: Annotated[str, Meta(min_length=1, max_length=judging.KEY_CHARACTERS)]
     docno: str
     grade: int | None
-    """None if skipped."""
     note: str = ""
-    shown_at: datetime | None = None
-    saved_at: datetime | None = None
-    sent_at: datetime | None = None
-    """Submission time, so that a wrong clock does not matter."""
+    shown_at: Moment | None = None
+    saved_at: Moment | None = None
+    sent_at: Moment | None = None
     undone: bool = False
-    """Whether the judgment was withdrawn since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +216,7 @@ def _tidy(sent: SentLabel, grades: Collection[int]) -> SentLabel:
     problems += judging.note_problems(sent.note)
     if problems:
         raise Invalid("This judgment cannot be stored.", problems)
-    return sent._replace(note=sent.note.strip())
+    return replace(sent, note=sent.note.strip())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,13 +16,14 @@ from leaderboard.web.session import reading, writing
 
 blueprint = Blueprint("side_by_side_judging", __name__)
 
+UNRATED = -1
 SATISFIED = {0: "not at all", 1: "a little", 2: "half", 3: "mostly", 4: "fully"}
 
 
 def _question(token: str, item: str, error: Invalid | Conflict | None = None) -> Response:
     page = side_by_side_pages.question_page(reading(), token, item)
     given = page.given
-    chosen = SentAnswer("", "", None, None)
+    chosen = SentAnswer("", "", UNRATED, UNRATED)
     if error is not None:
         chosen = _sent()
     elif given is not None:
@@ -76,9 +77,9 @@ def text(token: str, item: str, side: str, place: int) -> ResponseReturnValue:
     return _private("text", token, page.mine, page=page, highlighted=highlighted)
 
 
-def _rating(name: str) -> int | None:
+def _rating(name: str) -> int:
     given = request.form.get(name, "")
-    return int(given) if len(given) == 1 and given in "0123456789" else None
+    return int(given) if len(given) == 1 and given in "0123456789" else UNRATED
 
 
 def _sent() -> SentAnswer:

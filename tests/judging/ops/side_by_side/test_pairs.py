@@ -1,7 +1,7 @@
 """Two unlabelled rankings side by side: who is asked what, the coin, answers stored once, results."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -219,14 +219,14 @@ def test_an_answer_can_be_changed_and_both_are_kept(desk: Desk) -> None:
 
 
 def test_incomplete_answers_are_refused(desk: Desk) -> None:
-    """A verdict that is none, a rating that is missing or off the scale, a long note, a foreign key."""
+    """A verdict that is none, a rating off the scale, a long note, a foreign key."""
     desk.ask()
     item = desk.asked()[0].item
     whole = SentAnswer(f"{item}-0", "left", 3, 1)
     wrong = (
-        *(whole._replace(verdict="both"), whole._replace(left=None), whole._replace(right=5)),
-        *(whole._replace(left=-1), whole._replace(note="x" * 2001)),
-        *(whole._replace(key="elsewhere-0"), whole._replace(key="")),
+        *(replace(whole, verdict="both"), replace(whole, right=5)),
+        *(replace(whole, left=-1), replace(whole, note="x" * 2001)),
+        *(replace(whole, key="elsewhere-0"), replace(whole, key="")),
     )
     for sent in wrong:
         with pytest.raises(Invalid):
