@@ -34,6 +34,11 @@ def interpolated_precision(judged: Judged, *, recall: float, rel: int = 1) -> Fl
     >>> interpolated_precision(judged({1: 1, 4: 1, 5: 1}, missed=[1]), recall=0.5)
     array([0.6])
     """
+    if recall in ELEVEN:
+        # Who asks for one of the usual levels mostly asks for all.
+        usual = judged.keep(("eleven", rel), lambda: precision_at_recalls(judged, ELEVEN, rel=rel))
+        of_level: FloatArray = usual[ELEVEN.index(recall)]
+        return of_level
     return best_precision_from(judged, rel, _needed(judged, recall, rel))
 
 
