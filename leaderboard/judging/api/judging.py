@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from leaderboard.judging.ops import side_by_side as compared
 from leaderboard.judging.ops.assessors import log
 from leaderboard.judging.ops.assessors.log import SentLabel
-from leaderboard.judging.ops.side_by_side import SentAnswer
 from leaderboard.judging.page import side_by_side as questions
 from leaderboard.judging.page.assessors import judging
 from leaderboard.judging.page.assessors.judging import JudgingPage, JudgingPool, ShownDocument
@@ -185,23 +184,12 @@ def comparison_to_judge(token: str, item: str) -> ComparisonAnswer:
     )
 
 
-@operation(
-    "POST", "/judge/<token>/comparisons/<item>", Done, body=SentAnswer, rule=BY_LINK, scopes=(), status=201
-)
-def answer_comparison(token: str, item: str, body: SentAnswer) -> Done:
-    """Submit a preference between two rankings"""
-    with writing() as session:
-        compared.save_question(session, token, item, body)
-    return Done(done="stored")
-
-
 OPERATIONS = (
     desk,
     next_document,
     judge,
-    *actions.operations((log.UNDO,)),
     comparison_to_judge,
-    answer_comparison,
+    *actions.operations((log.UNDO, compared.ANSWER)),
 )
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
-from msgspec import Meta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -363,11 +362,20 @@ ANOTHER = (
 class SentAnswer:
     """A preference (left, equal or right), and satisfaction with each from 0 to 4."""
 
-    key: Annotated[str, Meta(min_length=1, max_length=judging.KEY_CHARACTERS)]
-    verdict: str
-    left: int
-    right: int
-    note: str = ""
+    key: Annotated[
+        str,
+        Field(
+            title="Key",
+            help="That of the question, so that a repeated request is stored once.",
+            longest=judging.KEY_CHARACTERS,
+        ),
+    ]
+    verdict: Annotated[str, Field(title="Preference", help="left, equal or right.", least=0)]
+    left: Annotated[int, Field(title="Satisfaction with the left one", least=LEAST, most=SIDE_BY_SIDE_MOST)]
+    right: Annotated[int, Field(title="Satisfaction with the right one", least=LEAST, most=SIDE_BY_SIDE_MOST)]
+    note: Annotated[
+        str, Field(title="Note", help="A note on the answer.", rows=2, longest=judging.NOTE_CHARACTERS)
+    ] = ""
 
 
 def save_question(session: Session, token: str, item: str, sent: SentAnswer) -> str | None:
@@ -391,13 +399,28 @@ def save_question(session: Session, token: str, item: str, sent: SentAnswer) -> 
         verdict=sent.verdict,
         left_satisfaction=sent.left,
         right_satisfaction=sent.right,
-        note=sent.note.strip(),
+        note=sent.note.replace("\r\n", "\n").strip(),
         saved_at=now(session),
         key=sent.key,
     )
     judging.store_lines(session, row, ("verdict", "left_satisfaction", "right_satisfaction", "note"), ANOTHER)
     later = mine.following(asked)
     return later.item if later else None
+
+
+ANSWER = Action(
+    name="answer_comparison",
+    summary="Submit a preference between two rankings",
+    path="/judge/<token>/comparisons/<item>",
+    form="/judge/<token>/side-by-side/<item>",
+    is_public=True,
+    scopes=(),
+    may=lambda session, _, token: judging.by_token(session, token),
+    record=SentAnswer,
+    act=lambda session, _, token, item, sent: save_question(session, token, item, sent),
+    done="stored",
+    status=201,
+)
 
 
 def _check_questions(item: str, sent: SentAnswer) -> None:

@@ -23,7 +23,6 @@ DONE_BY = {
     "revisions.send": "draft_revision",
     "pools.create": "make_pool",
     "judging.judge": "judge",
-    "side_by_side_judging.answer": "answer_comparison",
     "teams.rename_team": "describe_team",
     "tokens.revoke": "revoke_token",
     "webhooks.pause": "change_webhook",
