@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from flask import Response
 
@@ -10,22 +10,14 @@ from leaderboard.core import kinds, policy
 from leaderboard.judging.ops import combined
 from leaderboard.judging.ops.assessors import settle
 from leaderboard.judging.ops.pools import pools, previews
-from leaderboard.judging.ops.pools.previews import (
-    LARGEST_SEED,
-    MOST_PER_TEAM,
-    MOST_SECONDS,
-    OFFICIAL,
-    SECONDS,
-    WHICH,
-    Plan,
-)
+from leaderboard.judging.ops.pools.previews import Plan, PooledRuns
 from leaderboard.judging.page import combined as combined_tables
 from leaderboard.judging.page.combined import CombinedChoice, combined_page
 from leaderboard.judging.page.pools import pools as pool_pages
 from leaderboard.qrels.api.judgments import ORGANISERS, FormQuery
 from leaderboard.qrels.api.revisions import draft_answer
 from leaderboard.web import http
-from leaderboard.web.api import actions, limits
+from leaderboard.web.api import actions
 from leaderboard.web.api.answers import DraftAnswer, PoolMade
 from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import ORGANISE, Reply, operation
@@ -35,7 +27,7 @@ Values = Mapping[str, str | int | float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PoolPlan:
+class PoolPlan(PooledRuns):
     """Selection of documents.
 
     method: its `name` and parameters, default if none is given; then: the second stage of a staged
@@ -45,14 +37,6 @@ class PoolPlan:
 
     method: Values | None = None
     then: Values | None = None
-    runs: Annotated[str, limits.one_of(WHICH)] = OFFICIAL
-    chosen: tuple[int, ...] = ()
-    primary_first: bool = False
-    cap: Annotated[int, limits.within(1, MOST_PER_TEAM)] | None = None
-    reuse: bool = True
-    seed: Annotated[int, limits.within(0, LARGEST_SEED)] = 1
-    seconds: Annotated[int, limits.within(1, MOST_SECONDS)] = SECONDS
-    overlap: Annotated[float, limits.documented(minimum=0, maximum=1)] = 0.0
     note: str = ""
 
 

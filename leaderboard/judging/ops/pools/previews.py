@@ -13,6 +13,7 @@ from statistics import median
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from msgspec import Meta
 from numpy import typing as npt
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -46,23 +47,33 @@ LARGEST_SEED = 2**31 - 1
 MOST_PER_TEAM = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A plan for a pool: spec as accepted by pooling.methods; chosen applies if runs is `chosen`.
+def _limit(**schema: Any) -> Meta:
+    return Meta(extra_json_schema=schema)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PooledRuns:
+    """Which runs are pooled, and how their documents are judged; chosen applies if runs is `chosen`.
 
     cap: maximum runs per team; overlap: the share of documents that two assessors judge, which affects
     only the hours.
     """
 
-    spec: Mapping[str, Any] = field(default_factory=lambda: dict(DEFAULT))
-    runs: str = OFFICIAL
+    runs: Annotated[str, _limit(enum=list(WHICH))] = OFFICIAL
     chosen: tuple[int, ...] = ()
     primary_first: bool = False
-    cap: int | None = None
+    cap: Annotated[int, _limit(minimum=1, maximum=MOST_PER_TEAM)] | None = None
     reuse: bool = True
-    seed: int = 1
-    seconds: int = SECONDS
-    overlap: float = 0.0
+    seed: Annotated[int, _limit(minimum=0, maximum=LARGEST_SEED)] = 1
+    seconds: Annotated[int, _limit(minimum=1, maximum=MOST_SECONDS)] = SECONDS
+    overlap: Annotated[float, _limit(minimum=0, maximum=1)] = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(PooledRuns):
+    """A plan for a pool: spec as accepted by pooling.methods."""
+
+    spec: Mapping[str, Any] = field(default_factory=lambda: dict(DEFAULT))
 
     def hours(self, documents: int) -> float:
         """Hours for one person to judge n documents, with the overlap counted twice.

@@ -83,7 +83,7 @@ def _pool(database: Database) -> None:
             for run in previews.candidates(session, OPERATOR, task)
             if run.name not in demo.UNPOOLED
         ]
-        plan = Plan({"name": "depth", "depth": demo.POOL_DEPTH}, previews.CHOSEN, tuple(pooled))
+        plan = Plan({"name": "depth", "depth": demo.POOL_DEPTH}, runs=previews.CHOSEN, chosen=tuple(pooled))
         preview = previews.preview(session, OPERATOR, demo.SLUG, plan)
     with database.write() as session:
         number = pools.add(session, OPERATOR, preview, demo.revisions()[-1].note)
