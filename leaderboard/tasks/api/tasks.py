@@ -208,15 +208,13 @@ ANY = (Scope.READ, Scope.SUBMIT, Scope.ORGANISE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunsQuery(ListQuery):
+class RunsQuery(MeasureQuery):
     """The runs and columns of a board: measures, run facts, extras.
 
     search: words in a run's name, team, tag or description. field and value: a fact of runs. own: of your
     teams. bounds: what unjudged documents could make of the scores. ranges: of ranks.
     """
 
-    measure: str | None = None
-    phase: str | None = None
     edition: int | None = None
     group: str | None = None
     search: str = ""
