@@ -54,7 +54,9 @@ def _prepared(folder: Path, count: int) -> tuple[Database, list[str]]:
     data.mkdir(mode=0o700)
     database = Database(f"sqlite:///{data / 'leaderboard.sqlite3'}")
     schema.upgrade(database)
-    draft = TaskDraft("t", "Task", topics, qrels=judged, qrels_name="qrels.txt", measures=MEASURES)
+    draft = TaskDraft(
+        slug="t", name="Task", topics=topics, qrels=judged, qrels_name="qrels.txt", measures=MEASURES
+    )
     prepared = drafts.prepare(draft)
     with database.write() as session:
         drafts.create(session, OPERATOR, prepared)

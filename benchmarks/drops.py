@@ -87,7 +87,9 @@ def _measure(data: Path, settings: Settings) -> int:
     database = Database(settings.url)
     schema.upgrade(database)
     organiser = people.account(database, "Olga", is_organiser=True)
-    draft = drafts.prepare(TaskDraft("covid", "Covid", data / "topics", qrels=data / "qrels"))
+    draft = drafts.prepare(
+        TaskDraft(slug="covid", name="Covid", topics=data / "topics", qrels=data / "qrels")
+    )
     with database.write() as session:
         drafts.create(session, people.viewer(database, organiser), draft)
     with database.write() as session:

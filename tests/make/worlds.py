@@ -69,7 +69,12 @@ def make_task(database: Database, folder: Path, organiser: int, slug: str, *, pu
     topics.write_text(TOPICS)
     judged.write_text(QRELS)
     draft = TaskDraft(
-        slug, slug.title(), topics, qrels=judged, qrels_name="qrels.txt", description="*About* it."
+        slug=slug,
+        name=slug.title(),
+        topics=topics,
+        qrels=judged,
+        qrels_name="qrels.txt",
+        description="*About* it.",
     )
     prepared = drafts.prepare(draft)
     maker = viewer(database, organiser)

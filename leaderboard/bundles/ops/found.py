@@ -345,7 +345,6 @@ def prepared(files: BundleFiles, found: FoundTask, wanted: FolderRequest, folder
         slug=wanted.slug,
         name=wanted.name,
         topics=topics,
-        topics_name=found.topics_path,
         qrels=files.file(found.qrels_path) if found.qrels_path else None,
         qrels_name=Path(found.qrels_path).name,
         depth=found.depth,

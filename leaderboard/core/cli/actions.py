@@ -1,6 +1,6 @@
 """The commands of declared actions: done by the operator, with an option a field."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +26,13 @@ def command(
     """
 
     def run(data: Path | None, yes: bool = False, file: Path | None = None, **given: Any) -> None:
-        options = {
-            key.removeprefix(FIELD): value
-            for key, value in given.items()
-            if key.startswith(FIELD) and value not in (None, ())
-        }
         at = {name: given[name] for name in action.placeholders}
         if asks is not None and not yes:
             click.confirm(asks(**at), abort=True)
         with opened(data) as (database, settings):
             with database.read() as session:
                 current = fields.values(action.now(session, OPERATOR, *at.values())) if action.now else {}
-            asked = current | _chosen(action.record, options) if action.record else None
+            asked = current | chosen(action.record, given) if action.record else None
             sent = Received(file, file.name) if file else None
             outcome = action.do(Sessions(database.read, database.write), OPERATOR, at, asked, settings, sent)
             usual = f"{at['slug']}: {outcome.done}." if "slug" in at else f"{outcome.done}."
@@ -51,8 +46,8 @@ def command(
     decorated = data_option(run)
     if asks:
         decorated = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")(decorated)
-    for each in reversed(_flat(action.record) if action.record else []):
-        decorated = _parameter(each, has_more=action.now is not None)(decorated)
+    if action.record is not None:
+        decorated = options(action.record, has_more=action.now is not None)(decorated)
     if action.file is not None:
         decorated = click.argument("file", type=FILE)(decorated)
     for name in reversed(action.placeholders):
@@ -61,6 +56,23 @@ def command(
     more = action.more if action.now is None else "Omitted settings keep their values."
     name = action.command or action.name.partition("_")[0]
     return click.command(name, help=f"{action.summary}. {more}".strip())(decorated)
+
+
+def options(
+    record: type, *, without: Collection[str] = (), has_more: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorator that gives a command the arguments and options of a record's fields.
+
+    without: fields that the command asks for by itself; has_more: other values come from elsewhere.
+    """
+
+    def decorate(run: Callable[..., None]) -> Callable[..., None]:
+        for each in reversed(_flat(record)):
+            if each.name not in without:
+                run = _parameter(each, has_more=has_more)(run)
+        return run
+
+    return decorate
 
 
 def _flat(record: type) -> list[Asked]:
@@ -89,10 +101,18 @@ def _parameter(each: Asked, *, has_more: bool) -> Any:
     return click.option(option, name, type=kind, help=help, required=each.is_required and not has_more)
 
 
-def _chosen(record: type, options: dict[str, Any]) -> dict[str, Any]:
-    """Values of options, where a value that is not among a field's choices belongs to another field."""
+def chosen(record: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of a record's fields that `options` gave a command.
+
+    One that is not among a field's choices belongs to another field.
+    """
+    values = {
+        key.removeprefix(FIELD): value
+        for key, value in given.items()
+        if key.startswith(FIELD) and value not in (None, ())
+    }
     for each in _flat(record):
-        if each.about.otherwise and options.get(each.name, "") not in ("", *each.about.choices):
+        if each.about.otherwise and values.get(each.name, "") not in ("", *each.about.choices):
             choice, field = each.about.otherwise
-            options = {**options, field: options[each.name], each.name: choice}
-    return options
+            values |= {field: values[each.name], each.name: choice}
+    return values

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from flask import Response
@@ -29,14 +29,13 @@ from leaderboard.tasks.api import pictures
 from leaderboard.tasks.api.drafts import CollectionAnswer, OwnTask, SettingsAnswer, collection_answer
 from leaderboard.tasks.ops import drafts, organise
 from leaderboard.tasks.ops import settings as tasks_settings
-from leaderboard.tasks.ops.drafts import DEEPEST, VISIBILITIES, TaskDraft
+from leaderboard.tasks.ops.drafts import NewTask, TaskDraft
 from leaderboard.tasks.ops.settings import SETTINGS
 from leaderboard.tasks.page import landing, news, phases
 from leaderboard.tasks.page import settings as settings_pages
 from leaderboard.tasks.page.landing import LandingRow
 from leaderboard.tasks.page.phases import PhaseRow
 from leaderboard.tasks.page.search import AT_MOST, LEAST, MOST, USUAL, SearchPage, search_page
-from leaderboard.trec.read.bundles import base_name
 from leaderboard.web import http
 from leaderboard.web.api import actions, lists
 from leaderboard.web.api import limits as api_limits
@@ -49,7 +48,6 @@ from leaderboard.web.api.answers import (
     TaskDetails,
     TaskList,
 )
-from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.lists import ListQuery, MeasureQuery, Rows, part
 from leaderboard.web.api.operations import ORGANISE, Done, Reply, operation
 from leaderboard.web.rules import COMPUTED, SIGNED_IN, Body, Rule
@@ -210,15 +208,13 @@ ANY = (Scope.READ, Scope.SUBMIT, Scope.ORGANISE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunsQuery(ListQuery):
+class RunsQuery(MeasureQuery):
     """The runs and columns of a board: measures, run facts, extras.
 
     search: words in a run's name, team, tag or description. field and value: a fact of runs. own: of your
     teams. bounds: what unjudged documents could make of the scores. ranges: of ranks.
     """
 
-    measure: str | None = None
-    phase: str | None = None
     edition: int | None = None
     group: str | None = None
     search: str = ""
@@ -374,25 +370,6 @@ SEARCHES = (search,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewTask:
-    """A task's name, and the settings that differ from its template; measures: the first is the primary
-    one."""
-
-    name: Filled
-    kind: Literal["rankings", "answers", "judges"] = "rankings"
-    template: Annotated[str, api_limits.one_of(drafts.TEMPLATES)] = drafts.LIVING
-    description: str = ""
-    collection: str | None = None
-    visibility: Annotated[str, api_limits.one_of([""], VISIBILITIES)] | None = None
-    depth: Annotated[int, api_limits.within(1, DEEPEST)] = 1000
-    level: Annotated[int, api_limits.within(1, 1000)] = 1
-    measures: tuple[Annotated[str, Meta(pattern="^[!-~]+$")], ...] = ()
-    file_name: str = "topics"
-    fields: str = ""
-    """The fields to read from the topics file, such as `id=qid, title=query`; empty: by their names."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Settings by their keys, as they are typed; those left out stay. reason: for the list of changes."""
 
@@ -404,12 +381,12 @@ class Settings:
     "PUT",
     "/tasks/<slug>",
     OwnTask,
-    query=NewTask,
+    query=fields.as_sent(NewTask),
     rule=Rule(SIGNED_IN, Body.FILES),
     scopes=ORGANISE,
     status=201,
 )
-def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
+def make_task(slug: str, query: Any, file: Path) -> OwnTask:
     """Create a task
 
     The body is the topics file. The task is a draft that only its organisers see; give it settings, phases
@@ -418,19 +395,10 @@ def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
     asker = viewer()
     policy.require_creator(asker)
     finish_reading()
-    template = drafts.find_template(query.template)
-    values = asdict(query)
-    values |= {
-        "topics_name": base_name(values.pop("file_name")),
-        "topic_fields": values.pop("fields"),
-        "visibility": query.visibility or drafts.usual_visibility(query.kind, template),
-        "template": template.key,
-        "primary": next(iter(query.measures), None),
-    }
-    prepared = drafts.prepare(TaskDraft(slug=slug, topics=file, **values))
+    prepared = drafts.prepare(TaskDraft(slug=slug, topics=file, **asdict(query)))
     with writing() as session:
         drafts.create(session, asker, prepared)
-    return OwnTask(task=slug, name=query.name.strip(), state="draft", topics=str(prepared.topics))
+    return OwnTask(task=slug, name=prepared.draft.name, state="draft", topics=str(prepared.topics))
 
 
 @operation(

@@ -18,13 +18,6 @@ from leaderboard.tasks.ops.settings import SETTINGS
 from leaderboard.tasks.page import settings as pages
 from leaderboard.trec.topics import topics as trec_topics
 
-topic_fields_option = click.option(
-    "--map",
-    "topic_fields",
-    default="",
-    metavar="FIELDS",
-    help="Fields to read from the topics file, as in id=qid,title=query [by their names].",
-)
 KEYS = "\b\nSettings:\n" + "\n".join(f"  {key}: {setting.about.title}" for key, setting in SETTINGS.items())
 
 
@@ -101,7 +94,13 @@ def clone(slug: str, new: str, name: str | None, revision: str, data: Path | Non
 @click.command()
 @click.argument("slug")
 @click.argument("file", type=FILE)
-@topic_fields_option
+@click.option(
+    "--map",
+    "topic_fields",
+    default="",
+    metavar="FIELDS",
+    help="Fields to read from the topics file, as in id=qid,title=query [by their names].",
+)
 @click.option("--dry-run", is_flag=True, help="Print how FILE would be read; store nothing.")
 @data_option
 def topics(slug: str, file: Path, topic_fields: str, dry_run: bool, data: Path | None) -> None:

@@ -1,11 +1,13 @@
 """`leaderboard task`: tasks made and listed from the command line."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from leaderboard import zones
 from leaderboard.boards.ops import board
+from leaderboard.core.cli import actions
 from leaderboard.core.cli.kinds import mapping_option, tell_notes
 from leaderboard.core.cli.site import FILE, data_option, opened
 from leaderboard.core.kinds import KINDS, RANKINGS
@@ -17,7 +19,7 @@ from leaderboard.tasks.cli import settings
 from leaderboard.tasks.cli.phases import phase
 from leaderboard.tasks.ops import drafts, roles
 from leaderboard.tasks.ops import settings as tasks_settings
-from leaderboard.tasks.ops.drafts import VISIBILITIES, TaskDraft
+from leaderboard.tasks.ops.drafts import TaskDraft, TaskForm
 from leaderboard.tasks.ops.pictures import pictures, prepare
 from leaderboard.tasks.ops.pictures.pictures import PictureRequest
 from leaderboard.tasks.ops.pseudonyms import pseudonyms as drawing
@@ -77,22 +79,13 @@ for command in (*settings.COMMANDS, *COMMANDS):
 
 
 @task.command()
-@click.argument("slug")
-@click.option("--name", required=True, help="Name of the task, shown to readers.")
+@actions.options(
+    TaskForm, without=("kind", "template", "description", "measures", "links", "agreement", "map")
+)
 @click.option("--topics", required=True, type=FILE, help="TREC SGML, XML, JSON, or a table.")
-@settings.topic_fields_option
 @click.option("--qrels", type=FILE, help="Judgments; you can add them later with `qrels add`.")
-@click.option("--collection", help="Name of an existing collection.")
 @click.option("--documents", type=FILE, help="Documents of a new collection named after the task.")
 @click.option("--description", type=FILE, help="A Markdown file.")
-@click.option("--depth", type=int, default=1000, show_default=True, help="Maximum documents per topic.")
-@click.option("--level", type=int, default=1, show_default=True, help="Lowest grade that counts as relevant.")
-@click.option(
-    "--dialect", type=click.Choice(["9", "10"]), default="10", show_default=True, help="trec_eval version."
-)
-@click.option(
-    "--visibility", type=click.Choice(VISIBILITIES), help="Visibility [default of the kind, or open]."
-)
 @click.option(
     "--kind",
     "kinds",
@@ -105,57 +98,36 @@ for command in (*settings.COMMANDS, *COMMANDS):
 @click.option(
     "-m", "--measure", "measures", multiple=True, help="Measure such as nDCG@10 [chosen from the grades]."
 )
-@click.option("--primary", help="The measure the board ranks by [the first].")
-@click.option(
-    "--origin",
-    type=click.Choice(["human", "machine"]),
-    default="human",
-    show_default=True,
-    help="Origin of the judgments.",
-)
-@click.option("--origin-name", default="", help="Name of the machine that judged.")
-@click.option(
-    "--second-column",
-    "second",
-    type=click.Choice(["subtopics", "rounds"]),
-    help="Content of the second column of the judgments. [detected]",
-)
 @mapping_option("the judgments", "--qrels-map", has_topics=True)
 @click.option("--draft", is_flag=True, help="Keep the task a draft, visible only to organisers.")
 @data_option
 def create(
-    slug: str,
     topics: Path,
+    qrels: Path | None,
+    documents: Path | None,
     description: Path | None,
-    dialect: str,
     measures: tuple[str, ...],
-    second: str | None,
     mapping: tuple[str, ...],
     draft: bool,
     organiser: str | None,
-    visibility: str | None,
     kinds: tuple[str, ...],
     data: Path | None,
-    **options: str | int | Path | None,
+    **given: Any,
 ) -> None:
     """Create and publish a task; prints counts and mismatches."""
-    template = next((kind for kind in kinds if kind in drafts.TEMPLATES), None)
-    takes = next((kind for kind in kinds if kind in KINDS), RANKINGS)
-    preset = drafts.find_template(template) if template else None
     with opened(data) as (database, _):
         task_draft = TaskDraft(
-            slug=slug,
-            kind=takes,
+            kind=next((kind for kind in kinds if kind in KINDS), RANKINGS),
+            template=next((kind for kind in kinds if kind in drafts.TEMPLATES), drafts.LIVING),
             topics=topics,
+            qrels=qrels,
+            documents=documents,
             description=description.read_text(encoding="utf-8") if description else "",
-            dialect=int(dialect),
             measures=measures,
-            visibility=visibility or drafts.usual_visibility(takes, preset),
-            template=template or "",
-            second=second or "",
             map="\n".join(mapping),
-            **options,  # type: ignore[arg-type]
+            **actions.chosen(TaskForm, given),
         )
+        slug = task_draft.slug
         prepared = drafts.prepare(task_draft)
         click.echo(f"Topics: {prepared.topics}")
         tell_notes(prepared.qrels.warnings if prepared.qrels is not None else ())

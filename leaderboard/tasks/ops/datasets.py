@@ -72,7 +72,6 @@ def prepare(wanted: DatasetRequest, folder: Path, progress: Progress = lambda _:
             slug=wanted.slug,
             name=wanted.name,
             topics=folder / TOPICS,
-            topics_name=TOPICS,
             qrels=qrels,
             qrels_name=f"{wanted.dataset.replace('/', '-')}.qrels.txt" if qrels else "",
             second="subtopics" if has_parts else "rounds",

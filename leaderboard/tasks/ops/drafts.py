@@ -4,17 +4,20 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated
 
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
+from leaderboard import fields
 from leaderboard.core import audit, kinds, policy
-from leaderboard.core.kinds import KINDS
+from leaderboard.core.kinds import KINDS, RANKINGS
 from leaderboard.core.phase_rules import ALL_TOPICS
 from leaderboard.core.policy import Viewer
 from leaderboard.db.engine import lock_key, lock_row, now
 from leaderboard.db.tables import FormerSlug, Phase, Task, TaskRole, TopicSet
 from leaderboard.errors import Conflict, Invalid, Problem
+from leaderboard.fields import Field
 from leaderboard.qrels import ops as revisions
 from leaderboard.qrels.ops import NewRevision
 from leaderboard.scoring.ops import board_measures, collections, scored_topics, setting_values
@@ -23,7 +26,6 @@ from leaderboard.scoring.ops.evaluations import editions
 from leaderboard.scoring.ops.qrels import files as qrels
 from leaderboard.scoring.ops.qrels.files import PreparedQrels
 from leaderboard.scoring.ops.qrels.lines import Origin
-from leaderboard.scoring.ops.setting_values import Read
 from leaderboard.tasks.ops import entries, phases
 from leaderboard.trec.read import forms
 from leaderboard.trec.topics import topics as trec_topics
@@ -76,22 +78,13 @@ TEMPLATES = {
 }
 
 
-def find_template(key: str) -> TaskTemplate:
-    """The template of that key; raises Invalid if unknown."""
-    if key not in TEMPLATES:
-        rule = f"must be one of {', '.join(TEMPLATES)}."
-        problem = Problem(rule, "Choose one of these.", field="template", value=key[:40])
-        raise Invalid("This kind of task does not exist.", [problem])
-    return TEMPLATES[key]
-
-
 def limits_of(key: str, visibility: str) -> TaskTemplate:
     """The template whose limits a task has: its own, or else the first with the same visibility.
 
     Without limits the answers of a blind task would reveal its hidden half.
     """
-    if key and find_template(key).visibility == visibility:
-        return find_template(key)
+    if TEMPLATES[key].visibility == visibility:
+        return TEMPLATES[key]
     return TEMPLATES["hidden" if visibility == "blind" else LIVING]
 
 
@@ -144,61 +137,193 @@ def forget_slug(session: Session, task: Task) -> None:
     session.execute(delete(FormerSlug).where(FormerSlug.task_id == task.id))
 
 
-VISIBILITIES = ("open", "blind", "sealed")
 DEEPEST = 100_000
 GRADED = ("nDCG@10", "AP", "RR@10", "R@1000")
 BINARY = ("AP", "nDCG@10", "P@10", "R@1000")
 ONE_RELEVANT = ("RR@10", "Success@1", "Success@10")
 ALWAYS = "Judged@10"
-LIKE_SETTINGS: dict[str, Read] = {
-    "description": setting_values.text,
-    "links": setting_values.links,
-    "agreement": setting_values.text,
-}
-"""Fields with the names and format of settings."""
 MOSTLY = 0.9
 """Minimum share of topics with one relevant document for a known-item task."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskDraft:
-    """An organiser's request for a task; empty measures and primary None mean the proposed ones."""
+def _links(text: str) -> str:
+    """The text of links as it is, once each of its lines can be read."""
+    setting_values.links(text)
+    return text
 
-    slug: str
-    name: str
-    topics: Path
-    topics_name: str = ""
-    topic_fields: str = ""
-    """The fields to read from the topics file, in the format of `trec.topics.records.parse_fields`."""
-    topics_seen: str | None = None
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTask:
+    """A task's name, and the settings that differ from its template."""
+
+    name: Annotated[
+        str, Field(title="Name", help="The name of the task.", longest=200, read=setting_values.line(200, 1))
+    ]
+    kind: Annotated[
+        str,
+        Field(
+            title="What participants submit",
+            help="What participants submit: rankings, answers or judges.",
+            choices={kind: kind for kind in KINDS},
+        ),
+    ] = RANKINGS
+    template: Annotated[
+        str,
+        Field(
+            title="Kind of task",
+            help="The template for the initial settings.",
+            choices={template.key: template.title for template in TEMPLATES.values()},
+        ),
+    ] = LIVING
+    description: Annotated[
+        str,
+        Field(
+            title="Description",
+            help="Markdown, without raw HTML or images. The draft shows it as readers will see it.",
+            longest=setting_values.TEXT_CHARACTERS,
+            rows=8,
+            read=setting_values.text,
+        ),
+    ] = ""
+    collection: Annotated[str | None, Field(title="Collection", help="Name of an existing collection.")] = (
+        None
+    )
+    visibility: Annotated[
+        str,
+        Field(
+            title="Visibility before the deadline",
+            help="Which scores teams see until a phase closes; by default as usual for the kind of task.",
+            choices={
+                "": "default for the kind of task",
+                "open": "open: all scores and judgments",
+                "blind": "blind: means over half of the topics",
+                "sealed": "sealed: no score",
+            },
+        ),
+    ] = ""
+    depth: Annotated[int, Field(title="Maximum documents per topic", most=DEEPEST)] = 1000
+    level: Annotated[
+        int,
+        Field(
+            title="Lowest grade that counts as relevant",
+            help="Binary measures count this grade and higher as relevant.",
+            most=1000,
+        ),
+    ] = 1
+    measures: Annotated[
+        tuple[str, ...],
+        Field(
+            title="Measures",
+            help="Keys such as “nDCG@10 AP RR@10 R@1000”; the first is the primary one unless you choose "
+            "another. Leave empty to choose them from the judgments.",
+            longest=2000,
+            typed="words",
+        ),
+    ] = ()
+    file_name: Annotated[str, Field(title="Name of the topics file", is_of_api=True)] = "topics"
+    fields: Annotated[
+        str,
+        Field(
+            title="Topic fields",
+            help="The fields to read from the topics file, such as “id=qid, title=query”. Leave empty to use "
+            "the names in the file.",
+            option="map",
+        ),
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskForm(NewTask):
+    """All that the form asks next to files; empty texts mean the usual."""
+
+    slug: Annotated[
+        str,
+        Field(
+            title="Slug",
+            help="Part of the address: /tasks/slug. Lower-case letters, digits and hyphens. Leave empty to "
+            "derive it from the name.",
+            longest=63,
+            read=str.strip,
+            is_argument=True,
+        ),
+    ] = ""
+    topics_seen: Annotated[str | None, Field(title="Reading of the topics", is_carried=True)] = None
     """The stamp of the reading that the sender saw; None without an interactive sender."""
-    description: str = ""
+    links: Annotated[
+        str,
+        Field(
+            title="Links",
+            help="One title and address per line, such as “Call for papers https://example.org/call”.",
+            longest=setting_values.TEXT_CHARACTERS,
+            rows=3,
+            read=_links,
+        ),
+    ] = ""
+    agreement: Annotated[
+        str,
+        Field(
+            title="Agreement",
+            help="Markdown text that teams accept when they enter. Leave empty for none.",
+            longest=setting_values.TEXT_CHARACTERS,
+            rows=4,
+            read=setting_values.text,
+        ),
+    ] = ""
+    second: Annotated[
+        str,
+        Field(
+            title="Second column of the qrels",
+            choices={
+                "": "detect: subtopics if a document has several per topic",
+                "subtopics": "subtopics",
+                "rounds": "a round number or other value to ignore",
+            },
+            option="second-column",
+        ),
+    ] = ""
+    map: Annotated[
+        str,
+        Field(
+            title="Mapping",
+            help="How to read the judgments, one entry per line: “relevant=1” for a grade given as text, "
+            "“grade=1” for a file without grades, “columns=topic,-,docno,grade”, or “topics=task” to rewrite "
+            "topic ids as in the task.",
+            longest=setting_values.TEXT_CHARACTERS,
+            rows=3,
+        ),
+    ] = ""
+    origin: Annotated[str, Field(title="Judged by", choices={"human": "people", "machine": "a machine"})] = (
+        "human"
+    )
+    origin_name: Annotated[str, Field(title="Name of the machine", longest=200, read=str.strip)] = ""
+    primary: Annotated[
+        str,
+        Field(
+            title="Primary measure",
+            help="The board is ranked by it. Leave empty for the first measure.",
+            read=str.strip,
+        ),
+    ] = ""
+    dialect: Annotated[
+        str,
+        Field(
+            title="Ties and rounding",
+            help="As in this version of trec_eval.",
+            choices={"10": "trec_eval 10", "9": "trec_eval 9"},
+        ),
+    ] = "10"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDraft(TaskForm):
+    """An organiser's request for a task, with its files."""
+
+    topics: Path
     qrels: Path | None = None
     qrels_name: str = ""
-    second: str = ""
-    """The content of the second column of the qrels: `subtopics`, `rounds`, or empty to detect it."""
-    map: str = ""
-    """Mapping for the qrels: grades, columns and topics, in the format of `forms.asked`."""
-    collection: str | None = None
     documents: Path | None = None
-    depth: int = 1000
-    level: int = 1
-    dialect: int = 10
-    visibility: str = "open"
-    measures: tuple[str, ...] = ()
-    primary: str | None = None
-    origin: str = "human"
-    origin_name: str = ""
     grade_names: Mapping[int, str] = field(default_factory=dict)
     note: str = ""
-    template: str = ""
-    """The template for limits and counted runs; empty: none."""
-    links: str = ""
-    """One title and address per line."""
-    agreement: str = ""
-    """The agreement that teams accept when they enter, in Markdown; empty: none."""
-    kind: str = "rankings"
-    """The kind of its runs: rankings, answers or judges' boards."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,15 +353,16 @@ def propose_measures(judgments: Mapping[str, Mapping[bytes, int]] | None) -> tup
     return (*chosen, ALWAYS), chosen[0]
 
 
-def usual_visibility(kind: str | None, template: TaskTemplate | None) -> str:
-    """The default visibility of a new task: that of its template, but a judges' reference is never open.
+def visibility_of(draft: NewTask) -> str:
+    """The chosen visibility, or that of the template; but a judges' reference is never open.
 
-    >>> usual_visibility("judges", None), usual_visibility("answers", None)
-    ('blind', 'open')
+    >>> visibility_of(NewTask(name="A track", template="trec"))
+    'sealed'
     """
-    visibility = template.visibility if template is not None else "open"
-    is_free = kind is None or not kinds.is_known(kind) or kinds.of(kind).may_be_open
-    return visibility if is_free or visibility != "open" else "blind"
+    usual = TEMPLATES[draft.template].visibility
+    if draft.visibility or usual != "open" or kinds.of(draft.kind).may_be_open:
+        return draft.visibility or usual
+    return "blind"
 
 
 def prepare(draft: TaskDraft) -> PreparedTask:
@@ -244,18 +370,18 @@ def prepare(draft: TaskDraft) -> PreparedTask:
 
     Raises Invalid with every problem of the form, or with the lines at fault of a file.
     """
-    if draft.template:
-        find_template(draft.template)
+    asked = {each.name: getattr(draft, each.name) for each in fields.of(TaskForm)}
+    draft = replace(draft, **fields.values(fields.read(TaskForm, asked)))
     problems = list(_form_problems(draft))
     if problems:
         raise Invalid("The task was not created.", problems)
-    topics = trec_topics.read(draft.topics, draft.topic_fields)
+    topics = trec_topics.read(draft.topics, draft.fields)
     if draft.topics_seen is not None:
         topics.require_seen(draft.topics_seen)
     judged = None
     if draft.qrels:
-        asked = forms.asked([draft.map], draft.dialect)
-        judged = qrels.prepare(draft.qrels, draft.qrels_name, second=draft.second, asked=asked)
+        mapping = forms.asked([draft.map], int(draft.dialect))
+        judged = qrels.prepare(draft.qrels, draft.qrels_name, second=draft.second, asked=mapping)
         judged = qrels.as_task(judged, {topic.topic_id: topic.title for topic in topics.topics})
     measures, primary = _measures(draft, judged)
     documents = collections.prepare(draft.documents) if draft.documents else None
@@ -265,32 +391,16 @@ def prepare(draft: TaskDraft) -> PreparedTask:
 def _form_problems(draft: TaskDraft) -> list[Problem]:
     checks = [
         (is_slug(draft.slug), "slug", draft.slug, RULE),
-        (0 < len(draft.name.strip()) <= 200, "name", draft.name[:40], "must have 1 to 200 characters."),
-        (1 <= draft.depth <= DEEPEST, "depth", str(draft.depth), f"must be from 1 to {DEEPEST}."),
-        (1 <= draft.level <= 1000, "level", str(draft.level), "must be a grade from 1 to 1000."),
-        (
-            draft.dialect in (9, 10),
-            "dialect",
-            str(draft.dialect),
-            "must be 9 or 10 (the version of trec_eval).",
-        ),
-        (
-            draft.visibility in VISIBILITIES,
-            "visibility",
-            draft.visibility,
-            f"must be one of {', '.join(VISIBILITIES)}.",
-        ),
         (
             not (draft.collection and draft.documents),
             "documents",
             "",
             "create a new collection; give either a collection or documents.",
         ),
-        (draft.origin in ("human", "machine"), "origin", draft.origin, "must be human or machine."),
         (
             kinds.is_known(draft.kind),
             "kind",
-            draft.kind[:40],
+            draft.kind,
             f"must be one of {', '.join(filter(kinds.is_known, KINDS))}.",
         ),
         (
@@ -303,25 +413,15 @@ def _form_problems(draft: TaskDraft) -> list[Problem]:
         (
             not (draft.kind == "judges" and draft.visibility == "open"),
             "visibility",
-            draft.visibility,
+            "open",
             "must be blind or sealed: the reference judgments are hidden until the task closes.",
         ),
-        *(_read(read, field, getattr(draft, field)) for field, read in LIKE_SETTINGS.items()),
     ]
     return [
         Problem(rule, "Change the value and submit the form again.", field=field, value=value)
         for fine, field, value, rule in checks
         if not fine
     ]
-
-
-def _read(read: Read, field: str, text: str) -> tuple[bool, str, str, str]:
-    """Whether a field can be read as the setting it becomes; field, value and the rule it breaks."""
-    try:
-        read(text)
-    except ValueError as error:
-        return False, field, text[:40], str(error)
-    return True, field, "", ""
 
 
 def _measures(draft: TaskDraft, judged: PreparedQrels | None) -> tuple[tuple[str, ...], str]:
@@ -374,21 +474,21 @@ def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedT
     agreement = setting_values.tidy(draft.agreement).strip()
     task = Task(
         slug=draft.slug,
-        name=draft.name.strip(),
+        name=draft.name,
         description=draft.description,
         links=setting_values.links(draft.links),
         agreement=agreement,
         agreement_version=1 if agreement else 0,
         collection_id=_collection(session, viewer, prepared),
         kind=draft.kind,
-        visibility=draft.visibility,
+        visibility=visibility_of(draft),
         depth=draft.depth,
         level=draft.level,
-        dialect=draft.dialect,
+        dialect=int(draft.dialect),
         measures=list(prepared.measures),
         primary_measure=prepared.primary,
         grade_names={str(grade): name for grade, name in draft.grade_names.items()},
-        final_runs=find_template(draft.template).final_runs if draft.template else None,
+        final_runs=TEMPLATES[draft.template].final_runs,
         created_at=now(session),
     )
     session.add(task)

@@ -448,9 +448,6 @@ WORDS = {
     "WebhookRow.state": "active, paused or stopped.",
     "WebhookRow.why": "Why deliveries are paused; empty if they are not.",
     "Problem.title": "The type of problem, as text.",
-    "NewTask.name": "The name of the task.",
-    "NewTask.description": "What the task is about, in Markdown.",
-    "NewTask.kind": "What participants submit: rankings, answers or judges.",
     "Problem.line": "The line of the file, if the problem has one.",
     "Problem.upload": "The number of the rejected upload, whose page has the full report.",
 }

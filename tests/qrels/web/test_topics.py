@@ -250,7 +250,7 @@ def test_a_statement_is_text_and_complete(database: Database, client: FlaskClien
         "<topics><topic number='7'><query>short &lt;b&gt;one&lt;/b&gt;</query>"
         "<description>what is asked</description><narrative>what counts</narrative></topic></topics>"
     )
-    prepared = drafts.prepare(drafts.TaskDraft("x", "X", path))
+    prepared = drafts.prepare(drafts.TaskDraft(slug="x", name="X", topics=path))
     with database.write() as session:
         drafts.create(session, OPERATOR, prepared)
         drafts.publish(session, OPERATOR, "x")

@@ -78,7 +78,7 @@ def test_a_draft_can_be_discarded_and_a_published_task_cannot(database: Database
         ({"slug": "new"}, "not `new`"),
         ({"name": " "}, "1 to 200"),
         ({"depth": 0}, "from 1 to"),
-        ({"dialect": 8}, "9 or 10"),
+        ({"dialect": 8}, "one of 10, 9"),
         ({"visibility": "secret"}, "one of open"),
     ],
 )

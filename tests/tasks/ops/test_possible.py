@@ -107,7 +107,7 @@ def _accepted(
 
 
 def _task(database: Database, folder: Path, slug: str, template: str, kind: str) -> str:
-    visibility = drafts.find_template(template).visibility
+    visibility = drafts.TEMPLATES[template].visibility
     if kind == "judges":
         # The scores of judges are never shown before the close, whatever the template says.
         hidden = "blind" if visibility == "open" else visibility
@@ -127,7 +127,7 @@ def test_a_run_is_accepted_whatever_is_set(
     template: str, kind: str, database: Database, tmp_path: Path
 ) -> None:
     """Each setting at its least and its most, and each choice; or it is refused when it is set, with why."""
-    is_blind = drafts.find_template(template).visibility == "blind"
+    is_blind = drafts.TEMPLATES[template].visibility == "blind"
     expected = REFUSED | (
         OF_JUDGES if kind == "judges" else OF_BLIND if is_blind and kind == "rankings" else {}
     )
@@ -182,7 +182,7 @@ def test_a_run_is_accepted_whatever_a_phase_is(template: str, database: Database
                 continue
             run_request = RunRequest("run", plan.kinds[0] if plan.kinds else "official")
             assert _accepted(database, tmp_path, slug, "rankings", run_request), (field, value)
-    least = 390 if drafts.find_template(template).visibility == "blind" else 39
+    least = 390 if drafts.TEMPLATES[template].visibility == "blind" else 39
     assert found == {
         ("largest_bytes", 1): (
             f"The smallest run that meets the other rules of the phase main has about {least} bytes, but the "

@@ -279,8 +279,8 @@ def test_how_topics_are_read_is_shown_before_they_are_stored(site: Site) -> None
     with site.database.read() as session:
         assert session.scalar(select(Task.id).where(Task.slug == "new-robots-2026")) is None
     fields = pages.form(asked, NEW)
-    assert fields["topic_fields"] == "id=column1, title=column2, description=column3"
-    corrected = {**fields, "topic_fields": "id=column1, title=column3"}
+    assert fields["fields"] == "id=column1, title=column2, description=column3"
+    corrected = {**fields, "fields": "id=column1, title=column3"}
     made = client.post(NEW, data={**corrected, "topics": _file(lines, "topics.tsv")})
     assert made.status_code == 303, pages.main(made)
     with site.database.read() as session:
