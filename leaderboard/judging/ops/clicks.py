@@ -200,7 +200,10 @@ ACTIONS = (
     Action(
         name="import_log",
         summary="Import a query log",
-        more="The body is the log file.",
+        more="The file is CSV or JSON lines with user, query or topic, document, rank, clicked, time. A "
+        "query matches a topic of the task if it equals the topic's id or exact title; user and time are "
+        "optional. "
+        "Users are replaced by keyed hashes while the file is read, or discarded.",
         path="/tasks/<slug>/clicks",
         form="/tasks/<slug>/clicks",
         page="clicks.show",
