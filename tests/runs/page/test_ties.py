@@ -31,7 +31,7 @@ def scored(
     database: Database, folder: Path, lines: tuple[str, ...], measures: tuple[str, ...], dialect: int = 10
 ) -> int:
     """The id of a scored run made of these lines."""
-    build.task(database, folder, measures=measures, dialect=dialect)
+    build.task(database, folder, measures=measures, dialect=str(dialect))
     path = folder / "run.txt"
     path.write_text("".join(f"{line}\n" for line in lines))
     run_id = build.submit(database, path).run_id

@@ -185,7 +185,7 @@ def test_all_of_trec_evals_measures(
     database: Database, client: FlaskClient, tmp_path: Path, level: int, dialect: int
 ) -> None:
     """`?all_trec` is what -m all_trec prints, missed topics included."""
-    build.task(database, tmp_path, measures=("AP",), level=level, dialect=dialect)
+    build.task(database, tmp_path, measures=("AP",), level=level, dialect=str(dialect))
     run_id = sent(database, tmp_path, "run.txt")
     options = ["--per-topic", "-m", "all_trec", "--level", str(level), "--dialect", str(dialect)]
     qrels = build.qrels_file(tmp_path)

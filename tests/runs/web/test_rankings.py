@@ -173,7 +173,7 @@ def test_a_ranking_stands_in_its_dialects_order(
     database: Database, client: FlaskClient, tmp_path: Path, dialect: int, order: list[str]
 ) -> None:
     """Scores that differ in 64 bits only are ties in trec_eval 9: then document ids go descending."""
-    build.task(database, tmp_path, judgments={"1": {"a": 1}}, measures=("RR",), dialect=dialect)
+    build.task(database, tmp_path, judgments={"1": {"a": 1}}, measures=("RR",), dialect=str(dialect))
     path = tmp_path / "close.txt"
     path.write_text("1 Q0 m 1 0.5 t\n1 Q0 z 2 0.5 t\n1 Q0 a 3 0.500000000001 t\n")
     run_id = build.submit(database, path).run_id
