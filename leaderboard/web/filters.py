@@ -9,7 +9,7 @@ Programs that open such files know less than browsers: colours are written out p
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, time
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -26,8 +26,12 @@ from sqlalchemy.orm import Session
 from leaderboard import __version__, fields
 from leaderboard.core import prose
 from leaderboard.db.engine import now
-from leaderboard.errors import Invalid, NotFound, Problem
+from leaderboard.errors import Invalid, NotFound, Problem, UnknownMeasure
+from leaderboard.measures import naming
+from leaderboard.measures.answers import catalogue as of_answers
+from leaderboard.measures.answers.catalogue import AnswerMeasurePage
 from leaderboard.measures.catalogue import entries
+from leaderboard.measures.judges import registry
 from leaderboard.memory import keep
 from leaderboard.tables.record import Column, Place, counted, day_and_time, lasting
 from leaderboard.web.charts import heat_bounds, heat_difference_bounds
@@ -240,8 +244,41 @@ def register(app: Flask) -> None:
 
 def measure_address(key: str) -> str:
     """Address of the page of a measure key such as nDCG@10, with its parameters."""
-    name, written = entries.found(key)
+    name, written = found(key)
     return url_for("measures.show", name=name, written=written or None)
+
+
+@lru_cache(maxsize=1024)
+def found(name: str) -> tuple[str, str]:
+    """As `entries.find`, also for measures of answers and of judges."""
+    try:
+        return entries.find(name)
+    except NotFound:
+        measure = named_of_others(name)
+        if measure is None:
+            raise
+        return measure, "" if name == measure else name
+
+
+def named_of_others(name: str) -> str | None:
+    """The measure of answers or judges that a name means, with or without parameters; None for others."""
+    if name in of_others():
+        return name
+    try:
+        bound = naming.parse(name)
+    except UnknownMeasure:
+        return None
+    return bound.measure.name if naming.kind_of(bound.measure) != "rankings" else None
+
+
+def pages_of(kind: str) -> dict[str, AnswerMeasurePage]:
+    """The measures of answers, or of judges, by name, in order."""
+    return {page.name: page for page in (of_answers if kind == "answers" else registry).pages()}
+
+
+def of_others() -> dict[str, AnswerMeasurePage]:
+    """The measures of answers and of judges by name."""
+    return {**pages_of("answers"), **pages_of("judges")}
 
 
 def codes(text: str) -> Markup:

@@ -7,15 +7,11 @@ from functools import lru_cache
 from typing import Annotated
 
 from leaderboard.errors import NotFound, UnknownMeasure
-from leaderboard.measures import naming
-from leaderboard.measures.answers import catalogue as of_answers
-from leaderboard.measures.answers.catalogue import AnswerMeasurePage
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.catalogue.definitions import definition
 from leaderboard.measures.catalogue.examples import Worked, worked_examples
 from leaderboard.measures.catalogue.names import TrecForm, examples, grammar, trec_forms
 from leaderboard.measures.grammar import parse
-from leaderboard.measures.judges import registry
 from leaderboard.measures.record import LARGEST, Measure, Parameter, TrecName, value_text
 from leaderboard.measures.registry import MEASURES, NAMES
 from leaderboard.tables.record import Place, Shown
@@ -361,37 +357,3 @@ def _range(measure: Measure) -> str:
     if math.isinf(high):
         return "any number" if math.isinf(low) else f"{low:g} or more"
     return f"up to {high:g}" if math.isinf(low) else f"{low:g} to {high:g}"
-
-
-@lru_cache(maxsize=1024)
-@lru_cache(maxsize=1024)
-def found(name: str) -> tuple[str, str]:
-    """As `find`, also for measures of answers and of judges."""
-    try:
-        return find(name)
-    except NotFound:
-        measure = named_of_others(name)
-        if measure is None:
-            raise
-        return measure, "" if name == measure else name
-
-
-def named_of_others(name: str) -> str | None:
-    """The measure of answers or judges that a name means, with or without parameters; None for others."""
-    if name in of_others():
-        return name
-    try:
-        bound = naming.parse(name)
-    except UnknownMeasure:
-        return None
-    return bound.measure.name if naming.kind_of(bound.measure) != "rankings" else None
-
-
-def pages_of(kind: str) -> dict[str, AnswerMeasurePage]:
-    """The measures of answers, or of judges, by name, in order."""
-    return {page.name: page for page in (of_answers if kind == "answers" else registry).pages()}
-
-
-def of_others() -> dict[str, AnswerMeasurePage]:
-    """The measures of answers and of judges by name."""
-    return {**pages_of("answers"), **pages_of("judges")}

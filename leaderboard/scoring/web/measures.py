@@ -6,10 +6,11 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.measures.catalogue import entries
-from leaderboard.measures.catalogue.entries import Section, found, named_of_others, of_others, pages_of
+from leaderboard.measures.catalogue.entries import Section
 from leaderboard.scoring import page as pages
 from leaderboard.web import http
 from leaderboard.web.addresses import kept
+from leaderboard.web.filters import found, named_of_others, of_others, pages_of
 from leaderboard.web.rules import PUBLIC, rule
 
 blueprint = Blueprint("measures", __name__)
