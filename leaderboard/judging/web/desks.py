@@ -18,14 +18,10 @@ ID_DIGITS = 18
 View = Callable[..., ResponseReturnValue]
 
 
-def html_of(template: str, token: str, assessor: Assessor, task: Task, **facts: Any) -> str:
-    """A page that only the assessor sees."""
-    return render_template(template, token=token, assessor_id=assessor.id, task=task.name, **facts)
-
-
 def private(template: str, token: str, assessor: Assessor, task: Task, **facts: Any) -> Response:
-    """The same, not cacheable."""
-    return unkept(Response(html_of(template, token, assessor, task, **facts), mimetype="text/html"))
+    """Render an uncached page that only the assessor sees."""
+    html = render_template(template, token=token, assessor_id=assessor.id, task=task.name, **facts)
+    return unkept(Response(html, mimetype="text/html"))
 
 
 def unkept(response: Response) -> Response:

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Annotated, Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import Select, bindparam, delete, select
 from sqlalchemy.orm import Session, aliased
 
 from leaderboard.core import audit, phase_rules, policy
@@ -519,17 +519,23 @@ def find_topic(session: Session, task: Task, topic_id: str) -> Topic:
     return topic
 
 
-def placed_topic(session: Session, task: Task, topic_id: str) -> PlacedTopic:
-    """As `find_topic`, with its neighbours; one statement."""
+def _placed() -> Select[Any]:
     other = aliased(Topic)
     around = select(other.topic_id).where(other.task_id == Topic.task_id).limit(1)
     before = around.where(other.position < Topic.position).order_by(other.position.desc())
     after = around.where(other.position > Topic.position).order_by(other.position)
-    row = session.execute(
-        select(Topic, before.scalar_subquery(), after.scalar_subquery()).where(
-            Topic.task_id == task.id, Topic.topic_id == topic_id
-        )
-    ).one_or_none()
+    return select(Topic, before.scalar_subquery(), after.scalar_subquery()).where(
+        Topic.task_id == bindparam("task"), Topic.topic_id == bindparam("topic")
+    )
+
+
+# Built once: building it took a twentieth of a page.
+_PLACED = _placed()
+
+
+def placed_topic(session: Session, task: Task, topic_id: str) -> PlacedTopic:
+    """As `find_topic`, with its neighbours; one statement."""
+    row = session.execute(_PLACED, {"task": task.id, "topic": topic_id}).one_or_none()
     if row is None:
         raise _no_topic(task, topic_id)
     return row[0], row[1], row[2]

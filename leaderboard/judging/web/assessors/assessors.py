@@ -1,7 +1,5 @@
 """Organisers' pages of a pool's assessors: links, assignments, guidelines, imported labels."""
 
-from typing import Any
-
 from flask import Blueprint, render_template, url_for
 from flask.typing import ResponseReturnValue
 
@@ -88,14 +86,10 @@ def guidelines(slug: str, number: int) -> ResponseReturnValue:
     return _guidelines(slug, number)
 
 
-def _again(slug: str, number: int, error: LeaderboardError, **_: Any) -> str:
-    return _page(slug, number, error=error)
-
-
 actions.add_to(
     blueprint,
     (*assessors.ACTIONS, queues.ASSIGN, labels.LABELS),
-    _again,
+    lambda slug, number, error, **_: _page(slug, number, error=error),
     then={
         "add_assessors": lambda links, slug, number: (_page(slug, number, links=links), 201),
         "renew_link": lambda link, slug, number, **_: (_page(slug, number, links=(link,)), 201),

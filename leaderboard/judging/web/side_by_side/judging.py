@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, redirect, url_for
+from flask import Blueprint, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard import fields
@@ -10,7 +10,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.judging.ops import side_by_side
 from leaderboard.judging.ops.side_by_side import Questions, SentAnswer
 from leaderboard.judging.page import side_by_side as side_by_side_pages
-from leaderboard.judging.web.desks import html_of, unkept
+from leaderboard.judging.web.desks import unkept
 from leaderboard.runs.web.rankings import highlighted
 from leaderboard.web import actions
 from leaderboard.web.rules import PUBLIC, rule
@@ -84,4 +84,5 @@ def text(token: str, item: str, side: str, place: int) -> ResponseReturnValue:
 
 
 def _html(name: str, token: str, mine: Questions, **facts: Any) -> str:
-    return html_of(f"judging/side_by_side/{name}.html", token, mine.assessor, mine.task, **facts)
+    facts |= {"token": token, "assessor_id": mine.assessor.id, "task": mine.task.name}
+    return render_template(f"judging/side_by_side/{name}.html", **facts)
