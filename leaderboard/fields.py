@@ -330,6 +330,11 @@ def _limits(each: Asked) -> dict[str, Any]:
     return {"pattern": FILLED} if each.is_required and each.kind == "line" and about.least else {}
 
 
+def documented(**schema: Any) -> Meta:
+    """JSON Schema of a limit."""
+    return Meta(extra_json_schema=schema)
+
+
 _declared: dict[type, dict[str, str]] = {}
 
 

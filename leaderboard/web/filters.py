@@ -244,12 +244,12 @@ def register(app: Flask) -> None:
 
 def measure_address(key: str) -> str:
     """Address of the page of a measure key such as nDCG@10, with its parameters."""
-    name, written = found(key)
+    name, written = measure_named(key)
     return url_for("measures.show", name=name, written=written or None)
 
 
 @lru_cache(maxsize=1024)
-def found(name: str) -> tuple[str, str]:
+def measure_named(name: str) -> tuple[str, str]:
     """As `entries.find`, also for measures of answers and of judges."""
     try:
         return entries.find(name)

@@ -138,7 +138,6 @@ KEEP = Action(
     plan=freeze,
     act=lambda session, viewer, _, frozen: (keep(session, viewer, frozen), frozen.sha256),
     status=201,
-    command="snapshot",
 )
 
 

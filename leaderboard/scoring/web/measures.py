@@ -10,7 +10,7 @@ from leaderboard.measures.catalogue.entries import Section
 from leaderboard.scoring import page as pages
 from leaderboard.web import http
 from leaderboard.web.addresses import kept
-from leaderboard.web.filters import found, named_of_others, of_others, pages_of
+from leaderboard.web.filters import measure_named, named_of_others, of_others, pages_of
 from leaderboard.web.rules import PUBLIC, rule
 
 blueprint = Blueprint("measures", __name__)
@@ -47,7 +47,7 @@ def export(form: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def show(name: str) -> ResponseReturnValue:
     """One measure; its aliases, and names with parameters, redirect to its own page."""
-    canonical, written = found(name)
+    canonical, written = measure_named(name)
     if canonical in of_others():
         return _show_of_others(name, canonical, written)
     if canonical != name:
@@ -67,7 +67,7 @@ def show(name: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def show_json(name: str) -> ResponseReturnValue:
     """One measure as JSON."""
-    canonical, _ = found(name)
+    canonical, _ = measure_named(name)
     if canonical in (others := of_others()):
         return http.as_json(asdict(others[canonical]))
     return http.as_json(pages.page_facts(entries.page(canonical)))

@@ -4,19 +4,15 @@ No value is read by these: who holds a limit says better what is wrong, and what
 """
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta
 
 from leaderboard.fields import FILLED
+from leaderboard.fields import documented as documented
 
 Filled = Annotated[str, Meta(extra_json_schema={"pattern": FILLED})]
 """A text that is not blank."""
-
-
-def documented(**schema: Any) -> Meta:
-    """JSON Schema of a limit."""
-    return Meta(extra_json_schema=schema)
 
 
 def within(least: int, most: int) -> Meta:

@@ -426,5 +426,4 @@ IMPORT = Action(
     ),
     act=_bring_in,
     status=201,
-    command="import",
 )

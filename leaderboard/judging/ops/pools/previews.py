@@ -13,7 +13,6 @@ from statistics import median
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from msgspec import Meta
 from numpy import typing as npt
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -24,6 +23,7 @@ from leaderboard.core import kinds, policy, shown_names
 from leaderboard.core.policy import Viewer
 from leaderboard.db.tables import Run, Task, Topic
 from leaderboard.errors import Conflict, Invalid, Problem
+from leaderboard.fields import documented
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.pooling.audit import holders
 from leaderboard.pooling.bound import BoundMethod
@@ -47,10 +47,6 @@ LARGEST_SEED = 2**31 - 1
 MOST_PER_TEAM = 1000
 
 
-def _limit(**schema: Any) -> Meta:
-    return Meta(extra_json_schema=schema)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PooledRuns:
     """Which runs are pooled, and how their documents are judged; chosen applies if runs is `chosen`.
@@ -59,14 +55,14 @@ class PooledRuns:
     only the hours.
     """
 
-    runs: Annotated[str, _limit(enum=list(WHICH))] = OFFICIAL
+    runs: Annotated[str, documented(enum=list(WHICH))] = OFFICIAL
     chosen: tuple[int, ...] = ()
     primary_first: bool = False
-    cap: Annotated[int, _limit(minimum=1, maximum=MOST_PER_TEAM)] | None = None
+    cap: Annotated[int, documented(minimum=1, maximum=MOST_PER_TEAM)] | None = None
     reuse: bool = True
-    seed: Annotated[int, _limit(minimum=0, maximum=LARGEST_SEED)] = 1
-    seconds: Annotated[int, _limit(minimum=1, maximum=MOST_SECONDS)] = SECONDS
-    overlap: Annotated[float, _limit(minimum=0, maximum=1)] = 0.0
+    seed: Annotated[int, documented(minimum=0, maximum=LARGEST_SEED)] = 1
+    seconds: Annotated[int, documented(minimum=1, maximum=MOST_SECONDS)] = SECONDS
+    overlap: Annotated[float, documented(minimum=0, maximum=1)] = 0.0
 
 
 @dataclass(frozen=True, slots=True)
