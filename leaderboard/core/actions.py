@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from inspect import Parameter, signature
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -19,6 +20,12 @@ from leaderboard.settings import Settings
 FILE_NAME = "file_name"
 """The field in which the API says the name of a file."""
 PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")
+
+
+def _required(may: Callable[..., object]) -> int:
+    """The number of placeholders that a function requires after session and viewer."""
+    needed = [each.kind for each in signature(may).parameters.values() if each.default is each.empty]
+    return max(0, len(needed) - needed.count(Parameter.VAR_POSITIONAL) - 2)
 
 
 def by_account(_session: Session, viewer: Viewer, *_: object) -> None:
@@ -103,7 +110,7 @@ class Action:
     """Whether a token in the address decides who may, not who is signed in."""
     status: int = 200
     may: Callable[..., object] = policy.own_task
-    """`may(session, viewer, first placeholder)`: raises unless the viewer may; before anything is read."""
+    """`may(session, viewer, *required placeholders)`: raises unless the viewer may; before anything is read."""
     count: Callable[..., object] | None = None
     """`count(session, viewer, *placeholders, record)`: what is counted in a transaction of its own first.
 
@@ -141,7 +148,7 @@ class Action:
         extra = self.site(settings) if self.site and settings else {}
         first = sessions.writing if self.plan is None else sessions.reading
         with first() as session:
-            allowed = self.may(session, viewer, *names[:1])
+            allowed = self.may(session, viewer, *names[: _required(self.may)])
             asked: list[Any] = [] if self.record is None else [fields.read(self.record, values or {})]
             if self.plan is not None:
                 names.append(self.plan(session, viewer, *names, *asked))

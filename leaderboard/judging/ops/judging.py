@@ -145,7 +145,6 @@ def _link_days(settings: Settings) -> dict[str, int]:
 def _add_to_pool(
     session: Session, viewer: Viewer, slug: str, number: int, new: NewAssessors, days: int
 ) -> tuple[PersonalLink, ...]:
-    pools.own_pool(session, viewer, slug, number)
     return add_link(session, viewer, slug, new.names, role=new.role, days=days)
 
 
@@ -171,10 +170,9 @@ def _of_pool(change: Callable[..., Any], **declared: Any) -> Action:
     """An action on an assessor from the page of a pool, which must exist."""
 
     def act(session: Session, viewer: Viewer, slug: str, number: int, assessor_id: int, **site: int) -> Any:
-        pools.own_pool(session, viewer, slug, number)
         return change(session, viewer, slug, assessor_id, **site)
 
-    return Action(page="assessors.show", may=pools.coordinated, act=act, **declared)
+    return Action(page="assessors.show", may=pools.own_pool, act=act, **declared)
 
 
 _ASSESSORS = "/tasks/<slug>/pools/<id:number>/assessors"
@@ -187,7 +185,7 @@ ACTIONS = (
         path=_ASSESSORS,
         form=_ASSESSORS,
         page="assessors.show",
-        may=pools.coordinated,
+        may=pools.own_pool,
         act=_add_to_pool,
         record=NewAssessors,
         site=_link_days,

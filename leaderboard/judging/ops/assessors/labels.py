@@ -324,7 +324,6 @@ def remove_example(session: Session, viewer: Viewer, slug: str, number: int, pla
 
 def name_grades(session: Session, viewer: Viewer, slug: str, number: int, names: GradeNames) -> None:
     """Name the grades of a pool's task; raises Invalid as `rename_grades`."""
-    pools.own_pool(session, viewer, slug, number)
     setting_values.rename_grades(session, viewer, slug, {row.grade: row.name for row in names.grades})
 
 
@@ -338,7 +337,7 @@ LABELS = Action(
     form=f"{_POOL}/labels",
     page="assessors.show",
     scopes=(Scope.JUDGE, Scope.ORGANISE),
-    may=pools.coordinated,
+    may=pools.own_pool,
     record=LabelsQuery,
     file=File(
         field="labels",
@@ -349,7 +348,7 @@ LABELS = Action(
     act=add,
     status=201,
 )
-_ABOUT_POOL: dict[str, Any] = {"page": "assessors.guidelines", "may": pools.coordinated}
+_ABOUT_POOL: dict[str, Any] = {"page": "assessors.guidelines", "may": pools.own_pool}
 GUIDELINES = (
     Action(
         name="write_guidelines",

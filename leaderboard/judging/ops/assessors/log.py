@@ -279,7 +279,7 @@ def undo(session: Session, viewer: Viewer, slug: str, number: int) -> tuple[str,
 _DECIDING: dict[str, Any] = {
     "page": "adjudication.show",
     "scopes": (Scope.JUDGE, Scope.ORGANISE),
-    "may": pools.coordinated,
+    "may": pools.own_pool,
 }
 DECISIONS = (
     Action(

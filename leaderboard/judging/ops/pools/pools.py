@@ -308,7 +308,7 @@ ACTIONS = (
         path="/tasks/<slug>/pools/<id:number>/state",
         form="/tasks/<slug>/pools/<id:number>/state",
         page="pools.show",
-        may=coordinated,
+        may=own_pool,
         record=PoolState,
         act=lambda session, viewer, slug, number, asked: change(
             session, viewer, slug, number, **fields.values(asked)
@@ -322,7 +322,7 @@ ACTIONS = (
         path="/tasks/<slug>/pools/<id:number>",
         form="/tasks/<slug>/pools/<id:number>/discard",
         page="pools.index",
-        may=coordinated,
+        may=own_pool,
         act=discard,
         done=lambda *_: "draft deleted",
     ),
