@@ -110,7 +110,7 @@ class Action:
     """Whether a token in the address decides who may, not who is signed in."""
     status: int = 200
     may: Callable[..., object] = policy.own_task
-    """`may(session, viewer, *required placeholders)`: raises unless the viewer may; before anything is read."""
+    """`may(session, viewer, *required placeholders)`: raises unless the viewer may; before all else."""
     count: Callable[..., object] | None = None
     """`count(session, viewer, *placeholders, record)`: what is counted in a transaction of its own first.
 
