@@ -4,7 +4,7 @@ A record whose fields are `Annotated[type, Field(...)]` is all there is to say. 
 and a command's options are read into it by `read`, with every problem at once; `texts` is what a form shows.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, make_dataclass
 from datetime import datetime
 from functools import cache
@@ -52,6 +52,8 @@ class Field:
     """Whether the form alone has it, unseen: what the page knew when it was made."""
     is_of_api: bool = False
     """Whether only the API asks for it: forms and commands know it otherwise, such as a file's name."""
+    prefix: str = ""
+    """Of texts by key: what the form's fields have before their keys."""
     typed: str = ""
     """How a form's text holds several values: as `words`, or as `lines`; empty for boxes to tick."""
     is_percent: bool = False
@@ -70,8 +72,8 @@ class Field:
 class Asked:
     """A field of a record, as its surfaces show it.
 
-    kind: line, text, choice, ticks, tick, number, decimal, moment, texts for values that are typed,
-    record for fields that belong together, or rows for any number of such: a form's lines.
+    kind: line, text, choice, ticks, tick, number, decimal, moment, texts for values that are typed, keyed
+    for texts by key, record for fields that belong together, or rows for any number of such: a form's lines.
     """
 
     name: str
@@ -99,7 +101,11 @@ def of(record: type[Any]) -> tuple[Asked, ...]:
 @cache
 def _of(record: Any) -> tuple[Asked, ...]:
     hints = get_type_hints(record, include_extras=True)
-    return tuple(_asked(each.name, hints[each.name], each.default) for each in fields(record))
+    return tuple(_asked(each.name, hints[each.name], _default(each)) for each in fields(record))
+
+
+def _default(each: Any) -> Any:
+    return each.default if each.default_factory is MISSING else each.default_factory()
 
 
 def _asked(name: str, hint: Any, default: Any) -> Asked:
@@ -113,6 +119,8 @@ def _asked(name: str, hint: Any, default: Any) -> Asked:
 def _kind(plain: Any, about: Field) -> str:
     bare = next((each for each in get_args(plain) if each is not NoneType), plain)
     kinds = {bool: "tick", int: "number", float: "decimal", datetime: "moment"}
+    if get_origin(plain) is Mapping:
+        return "keyed"
     if get_origin(plain) is tuple:
         return "rows" if is_dataclass(get_args(plain)[0]) else "texts" if about.typed else "ticks"
     if bare in kinds:
@@ -122,11 +130,12 @@ def _kind(plain: Any, about: Field) -> str:
     return "choice" if about.choices else "text" if about.rows > 1 else "line"
 
 
-def read(record: type[Record], inputs: Mapping[str, Any]) -> Record:
+def read(record: type[Record], inputs: Mapping[str, Any], others: Sequence[Problem] = ()) -> Record:
     """The record that texts or values by name make; raises Invalid with every invalid field.
 
     Texts are those of a form or a command, values those of JSON. Missing ones have the field's default;
-    fields that belong together may be in a separate mapping, or next to the others.
+    fields that belong together may be in a separate mapping, or next to the others. others: problems of
+    what is not a field, such as a file.
     """
     given: dict[str, Any] = {}
     problems: list[Problem] = []
@@ -154,6 +163,7 @@ def read(record: type[Record], inputs: Mapping[str, Any]) -> Record:
         for each in missing
         if each.kind != "record" and each.name not in named
     ]
+    problems += others
     if problems:
         named_as, first = titles(record), problems[0]
         message = first.rule if first.rule[:1].isupper() else f"{named_as.get(first.field, '')} {first.rule}"
@@ -183,6 +193,8 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
         return _decimal(each.about, value)
     if each.kind == "moment":
         return value if isinstance(value, datetime) else zones.read(value, zone, each.name)
+    if each.kind == "keyed":
+        return _keyed(each.about, value)
     if each.kind == "rows":
         row = get_args(each.type)[0]
         return each.about.read(value) if isinstance(value, str) else tuple(read(row, one) for one in value)
@@ -195,6 +207,14 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
     if len(value) > each.about.longest:
         raise ValueError(f"must have at most {each.about.longest:,} characters.")
     return each.about.read(value) if each.kind in ("line", "text") else value
+
+
+def _keyed(about: Field, texts: Mapping[str, Any]) -> dict[str, Any]:
+    unknown = next((key for key in texts if about.choices and key not in about.choices), None)
+    if unknown is not None:
+        rule = f"is not known; use one of {', '.join(about.choices)}."
+        raise Invalid(f"{unknown[:64]!r} {rule}", [Problem(rule, field=unknown[:64])])
+    return dict(texts)
 
 
 def _number(about: Field, value: Any) -> int:
@@ -296,6 +316,8 @@ def as_sent(record: type) -> type:
             kind: Any = _plain(each)
             with_limits = Annotated[kind, Meta(extra_json_schema=_limits(each))]
             with_default = () if each.is_required else (field(default=each.default),)
+            if each.kind == "keyed":
+                with_default = (field(default_factory=dict),)
             parts.append((each.name, with_limits, *with_default))
     made = make_dataclass(record.__name__, parts, frozen=True, slots=True, kw_only=True)
     made.__doc__ = record.__doc__
@@ -325,6 +347,8 @@ def _limits(each: Asked) -> dict[str, Any]:
         return {"minItems": about.least} | ({"maxItems": about.most} if about.most < MOST - 1 else {})
     if each.kind == "choice":
         return {"enum": list(about.choices)}
+    if each.kind == "keyed":
+        return {"propertyNames": {"enum": list(about.choices)}} if about.choices else {}
     if each.kind == "ticks":
         return {"minItems": 1} if each.is_required else {}
     return {"pattern": FILLED} if each.is_required and each.kind == "line" and about.least else {}

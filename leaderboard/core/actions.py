@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from leaderboard import fields
 from leaderboard.core import policy
 from leaderboard.core.policy import Scope, Viewer
-from leaderboard.errors import Invalid
+from leaderboard.errors import Invalid, Problem
 from leaderboard.settings import Settings
 
 FILE_NAME = "file_name"
@@ -54,15 +54,29 @@ class File:
     """The file that an action takes: a form's field, the body of an API operation, a command's argument."""
 
     field: str
-    missing: str
-    """What to say where a form has none."""
+    missing: str = ""
+    """What to say where a form has none; empty: it may be left out."""
+    others: tuple[str, ...] = ()
+    """Fields of other files that only the form has."""
     body: str = "UPLOAD"
     """Name of its limit of size, of `leaderboard.web.rules.Body`."""
     prepare: Callable[..., Any]
-    """`prepare(file, allowed, record, settings)`: reads it outside any transaction.
+    """`prepare(given, record)`: reads it outside any transaction, of a `Given`.
 
-    allowed: what `may` returned. The result is the last argument of `act` before the record.
+    The result is the last argument of `act` before the record.
     """
+
+
+class Given(NamedTuple):
+    """What the files of an action are read with."""
+
+    files: Mapping[str, Received]
+    """Field -> file; only those that were sent."""
+    allowed: Any
+    """What `plan` returned, or `may` if the action has no plan."""
+    viewer: Viewer
+    sessions: Sessions
+    settings: Settings
 
 
 class Outcome(NamedTuple):
@@ -138,7 +152,7 @@ class Action:
         given: Mapping[str, Any],
         values: Mapping[str, Any] | None = None,
         settings: Settings | None = None,
-        file: Received | None = None,
+        files: Mapping[str, Received] = MappingProxyType({}),
     ) -> Outcome:
         """Act on what the placeholders name, with the record's fields as texts or values.
 
@@ -149,19 +163,31 @@ class Action:
         first = sessions.writing if self.plan is None else sessions.reading
         with first() as session:
             allowed = self.may(session, viewer, *names[: _required(self.may)])
-            asked: list[Any] = [] if self.record is None else [fields.read(self.record, values or {})]
+            asked = self._asked(values or {}, files)
             if self.plan is not None:
-                names.append(self.plan(session, viewer, *names, *asked))
+                allowed = self.plan(session, viewer, *names, *asked)
+                if self.file is None:
+                    names.append(allowed)
             elif self.count is None and self.file is None:
                 return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))
             if self.count is not None:
                 self.count(session, viewer, *names, *asked)
         if self.file is not None:
-            if file is None:
-                raise Invalid(self.file.missing)
-            names.append(self.file.prepare(file, allowed, *asked, settings))
+            assert settings is not None, "files are read within the limits of a site"
+            names.append(self.file.prepare(Given(files, allowed, viewer, sessions, settings), *asked))
         with sessions.writing() as session:
             return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))
+
+    def _asked(self, values: Mapping[str, Any], files: Mapping[str, Received]) -> list[Any]:
+        """The record in a list, which is empty if the action has none; raises Invalid with every problem."""
+        problems = []
+        if self.file is not None and self.file.missing and self.file.field not in files:
+            problems = [Problem(self.file.missing, field=self.file.field)]
+        if self.record is not None:
+            return [fields.read(self.record, values, problems)]
+        if problems:
+            raise Invalid(problems[0].rule, problems)
+        return []
 
     def _outcome(self, asked: list[Any], result: Any) -> Outcome:
         record = asked[0] if asked else None

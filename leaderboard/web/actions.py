@@ -8,8 +8,9 @@ from flask import Blueprint, current_app, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard import fields
-from leaderboard.core.actions import Action
+from leaderboard.core.actions import Action, File, Received
 from leaderboard.errors import Conflict, Invalid, LeaderboardError, OverQuota
+from leaderboard.fields import Field
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.http import local_path
 from leaderboard.web.marks import record_sent
@@ -31,15 +32,15 @@ def add_to(
     again: Again | None = None,
     *,
     then: Mapping[str, Then] = NONE,
-    before: Mapping[str, Callable[[], object]] = NONE,
+    before: Mapping[str, Callable[..., ResponseReturnValue | None]] = NONE,
     refusals: tuple[type[LeaderboardError], ...] = REFUSALS,
     who: Access = SIGNED_IN,
 ) -> None:
     """Give every action that has a form the route of it.
 
     Without `again` a refusal is a separate page. then: action's name -> the response when it is done, if not
-    the page with the form; before: checks of the request. refusals: the errors shown above
-    the form, which is shown again.
+    the page with the form; before: checks of the request, which may answer it. refusals: the errors shown
+    above the form, which is shown again.
     """
     for action in actions:
         if action.form:
@@ -55,20 +56,21 @@ def _view(
     action: Action,
     again: Again | None,
     then: Then | None,
-    before: Callable[[], object] | None,
+    before: Callable[..., ResponseReturnValue | None] | None,
     refusals: tuple[type[LeaderboardError], ...],
 ) -> Callable[..., ResponseReturnValue]:
     def view(**placeholders: Any) -> ResponseReturnValue:
-        if before is not None:
-            before()
+        if before is not None and (answered := before(**placeholders)) is not None:
+            return answered
         asker, form = viewer(), request.form
         named = {name: form.get(by, "") for name, by in action.named.items()}
         try:
             # Other values in the address are fields like those of the form.
             others = {name: value for name, value in placeholders.items() if name not in action.placeholders}
             values = sent(action.record) | others if action.record else None
-            file = received(action.file.field) if action.file else None
-            outcome = action.do(SESSIONS, asker, placeholders | named, values, settings(), file)
+            outcome = action.do(
+                SESSIONS, asker, placeholders | named, values, settings(), _files(action.file)
+            )
         except refusals as error:
             if again is None or wants_json():
                 raise
@@ -81,6 +83,11 @@ def _view(
     view.__doc__ = f"{action.summary}."
     view.action = action  # type: ignore[attr-defined]
     return takes(action.record)(view)
+
+
+def _files(file: File | None) -> dict[str, Received]:
+    names = (file.field, *file.others) if file else ()
+    return {name: sent_file for name in names if (sent_file := received(name)) is not None}
 
 
 def takes(record: type | None) -> Callable[[View], View]:
@@ -106,6 +113,8 @@ def sent(record: type) -> dict[str, Any]:
     for each in fields.of(record):
         if each.kind == "record":
             values |= sent(each.type)
+        elif each.kind == "keyed":
+            values[each.name] = _keyed(each.about)
         elif each.kind == "tick":
             values[each.name] = each.name in form
         elif each.kind == "ticks":
@@ -116,6 +125,16 @@ def sent(record: type) -> dict[str, Any]:
         elif each.name in form:
             values[each.name] = form[each.name]
     return values
+
+
+def _keyed(about: Field) -> dict[str, str]:
+    """Texts by key; of several boxes ticked under one key the values are the words of its text."""
+    by_name = {
+        name.removeprefix(about.prefix): values
+        for name, values in request.form.lists()
+        if name.startswith(about.prefix)
+    }
+    return {key: " ".join(by_name[key]) for key in about.choices or by_name if key in by_name}
 
 
 def form(

@@ -33,8 +33,9 @@ def command(
             with database.read() as session:
                 current = fields.values(action.now(session, OPERATOR, *at.values())) if action.now else {}
             asked = current | chosen(action.record, given) if action.record else None
-            sent = Received(file, file.name) if file else None
-            outcome = action.do(Sessions(database.read, database.write), OPERATOR, at, asked, settings, sent)
+            files = {action.file.field: Received(file, file.name)} if action.file and file else {}
+            sessions = Sessions(database.read, database.write)
+            outcome = action.do(sessions, OPERATOR, at, asked, settings, files)
             usual = f"{at['slug']}: {outcome.done}." if "slug" in at else f"{outcome.done}."
             if say is not None or outcome.done:
                 click.echo(usual if say is None else say(outcome, **at))
@@ -78,7 +79,7 @@ def options(
 def _flat(record: type) -> list[Asked]:
     flat: list[Asked] = []
     for each in fields.of(record):
-        hidden = each.about.is_carried or each.about.is_of_api
+        hidden = each.about.is_carried or each.about.is_of_api or each.kind == "keyed"
         flat += _flat(each.type) if each.kind == "record" else [] if hidden else [each]
     return flat
 

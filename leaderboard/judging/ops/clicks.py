@@ -212,12 +212,12 @@ ACTIONS = (
         file=File(
             field="log",
             missing="Choose a query log.",
-            prepare=lambda file, rules, log, settings: prepare_import(
-                file.path,
-                file.name,
-                rules,
+            prepare=lambda given, log: prepare_import(
+                given.files["log"].path,
+                given.files["log"].name,
+                given.allowed,
                 keep_users=log.keep_users,
-                limits=Limits(plain_bytes=settings.plain_bytes),
+                limits=Limits(plain_bytes=given.settings.plain_bytes),
             ),
         ),
         act=lambda session, viewer, slug, prepared, _: add_import(session, viewer, slug, prepared),

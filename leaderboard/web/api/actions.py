@@ -38,13 +38,17 @@ def _operation(action: Action, answer: Answer | None, before: Before | None) -> 
     def act(body: Any = None, query: Any = None, file: Path | None = None, **placeholders: Any) -> Any:
         asker, values = viewer(), asdict(body or query) if action.record else {}
         checked = before(**placeholders) if before is not None else None
-        sent = Received(file, base_name(values.get(FILE_NAME, ""))) if file else None
-        outcome = action.do(SESSIONS, asker, placeholders, values, settings(), sent)
+        files = {}
+        if action.file is not None and file is not None:
+            files[action.file.field] = Received(file, base_name(values.get(FILE_NAME, "")))
+        outcome = action.do(SESSIONS, asker, placeholders, values, settings(), files)
         wake()
         if answer is None:
             return Done(done=outcome.done)
         return answer[1](outcome.result, **placeholders) if answer[1] else checked
 
+    # A file is the body, and a request that deletes has none.
+    is_query = action.file is not None or action.method == "DELETE"
     return Operation(
         method=action.method,
         path=action.path,
@@ -56,8 +60,8 @@ def _operation(action: Action, answer: Answer | None, before: Before | None) -> 
         ),
         scopes=action.scopes,
         answer=answer[0] if answer else Done,
-        query=fields.as_sent(action.record) if action.record and action.file else None,
-        body=fields.as_sent(action.record) if action.record and not action.file else None,
+        query=fields.as_sent(action.record) if action.record and is_query else None,
+        body=fields.as_sent(action.record) if action.record and not is_query else None,
         status=action.status,
         headers=(),
         act=act,

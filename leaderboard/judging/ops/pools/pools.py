@@ -422,7 +422,7 @@ IMPORT = Action(
     file=File(
         field="pool",
         missing="Choose a pool file.",
-        prepare=lambda file, *_: (file.name, read_pool_file(file.path)),
+        prepare=lambda given, _: (given.files["pool"].name, read_pool_file(given.files["pool"].path)),
     ),
     act=_bring_in,
     status=201,
