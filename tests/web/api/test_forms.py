@@ -19,7 +19,6 @@ DONE_BY = {
     "settings.save": "settle_task",
     "settings.topics": "replace_topics",
     "settings.archive": "archive_task",
-    "people.change": "give_role",
     "revisions.send": "draft_revision",
     "pools.create": "make_pool",
     "judging.judge": "judge",
