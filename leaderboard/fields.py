@@ -50,6 +50,8 @@ class Field:
     """In a command, for a value that is not a choice: a choice, and the field that then holds it."""
     is_carried: bool = False
     """Whether the form alone has it, unseen: what the page knew when it was made."""
+    is_of_form: bool = False
+    """Whether the API does not ask for it, such as for how to read a file that only the form has."""
     is_of_api: bool = False
     """Whether only the API asks for it: forms and commands know it otherwise, such as a file's name."""
     prefix: str = ""
@@ -194,12 +196,13 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
     if each.kind == "moment":
         return value if isinstance(value, datetime) else zones.read(value, zone, each.name)
     if each.kind == "keyed":
-        return _keyed(each.about, value)
+        return dict(value)
     if each.kind == "rows":
         row = get_args(each.type)[0]
         return each.about.read(value) if isinstance(value, str) else tuple(read(row, one) for one in value)
     if each.kind == "texts" and isinstance(value, str):
-        value = value.split() if each.about.typed == "words" else list(filter(str.strip, value.splitlines()))
+        words, lines = value.replace(";", " ").split(), filter(str.strip, value.splitlines())
+        value = words if each.about.typed == "words" else list(lines)
     if each.kind in ("ticks", "texts"):
         return _some(each, [value] if isinstance(value, str) else list(value))
     if each.kind == "choice" and value not in each.about.choices:
@@ -207,14 +210,6 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
     if len(value) > each.about.longest:
         raise ValueError(f"must have at most {each.about.longest:,} characters.")
     return each.about.read(value) if each.kind in ("line", "text") else value
-
-
-def _keyed(about: Field, texts: Mapping[str, Any]) -> dict[str, Any]:
-    unknown = next((key for key in texts if about.choices and key not in about.choices), None)
-    if unknown is not None:
-        rule = f"is not known; use one of {', '.join(about.choices)}."
-        raise Invalid(f"{unknown[:64]!r} {rule}", [Problem(rule, field=unknown[:64])])
-    return dict(texts)
 
 
 def _number(about: Field, value: Any) -> int:
@@ -312,11 +307,11 @@ def as_sent(record: type) -> type:
     """The record as JSON has it: moments are texts, and what forms alone carry is left out."""
     parts: list[Any] = []
     for each in of(record):
-        if not each.about.is_carried:
+        if not (each.about.is_carried or each.about.is_of_form):
             kind: Any = _plain(each)
             with_limits = Annotated[kind, Meta(extra_json_schema=_limits(each))]
             with_default = () if each.is_required else (field(default=each.default),)
-            if each.kind == "keyed":
+            if each.kind == "keyed" and not each.is_required:
                 with_default = (field(default_factory=dict),)
             parts.append((each.name, with_limits, *with_default))
     made = make_dataclass(record.__name__, parts, frozen=True, slots=True, kw_only=True)

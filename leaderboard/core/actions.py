@@ -72,6 +72,8 @@ class Given(NamedTuple):
 
     files: Mapping[str, Received]
     """Field -> file; only those that were sent."""
+    at: tuple[Any, ...]
+    """What the placeholders name."""
     allowed: Any
     """What `plan` returned, or `may` if the action has no plan."""
     viewer: Viewer
@@ -159,6 +161,7 @@ class Action:
         Raises as `act` does, and Invalid with every field that is not as declared.
         """
         names = [given[name] for name in self.placeholders]
+        at = tuple(names)
         extra = self.site(settings) if self.site and settings else {}
         first = sessions.writing if self.plan is None else sessions.reading
         with first() as session:
@@ -174,7 +177,7 @@ class Action:
                 self.count(session, viewer, *names, *asked)
         if self.file is not None:
             assert settings is not None, "files are read within the limits of a site"
-            names.append(self.file.prepare(Given(files, allowed, viewer, sessions, settings), *asked))
+            names.append(self.file.prepare(Given(files, at, allowed, viewer, sessions, settings), *asked))
         with sessions.writing() as session:
             return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))
 

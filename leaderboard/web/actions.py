@@ -145,5 +145,8 @@ def form(
     typed = shown or fields.empty(record)
     # A page may have several forms; only the one that was sent is shown as it was typed.
     if error is not None and record_sent() is record:
-        typed = sent(record)
+        # What a reading guessed is shown in its field, to be confirmed.
+        guessed = {each.name: error.facts[each.name] for each in asked if each.name in error.facts}
+        carried = {each.name: typed[each.name] for each in asked if each.about.is_carried and shown}
+        typed = sent(record) | carried | guessed
     return {"asked": asked, "typed": typed}

@@ -265,6 +265,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/tasks/robots/pictures/0000"): (404,) * 6,
     ("POST", "/tasks/robots/settings/pictures/logo"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/settings/pictures/nothing"): (401, 403, 403, 403, 403, 404),
+    ("POST", "/tasks/robots/settings/pictures/picture/remove"): (401, 403, 403, 403, 403, 404),
     ("POST", "/tasks/robots/people"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/people/invitations"): (401, 403, 403, 403, 403, 201),
     ("POST", "/tasks/robots/people/{olga}/remove"): (401, 403, 403, 403, 403, 409),

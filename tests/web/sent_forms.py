@@ -76,16 +76,16 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
         ("", {}),
         *(("", {"original": str(run_id)}) for run_id in (*range(1, 13), 99)),
     ],
-    "organise.create": [
+    "organise.make_task": [
         *(("", task_form(slug)) for slug in ("draft", "sealed", "nothing")),
         *(("", task_form("mine", collection=name)) for name in ("draft", "blind", "nothing")),
     ],
-    "settings.save": [
+    "settings.settle_task": [
         *(("", {"slug": slug}) for slug in ("draft", "sealed", "nothing")),
         ("", {"name": "Another", "reason": "Why not"}),
         ("", {"preview": "description", "description": "*new*"}),
     ],
-    "pictures.save": [("", {}), ("", {"alt": "A robot"}), ("", {"remove": "yes"})],
+    "pictures.put_picture": [("", {}), ("", {"alt": "A robot"})],
     "settings.clone_task": [("", {"slug": slug, "name": "A clone"}) for slug in ("draft", "sealed", "mine")],
     "people.invite_to_task": [("", {"role": "reader", "note": "Have a look."})],
     "people.give_role": [("", {"account": name, "role": "reader"}) for name in ("Zed", "Nobody")],

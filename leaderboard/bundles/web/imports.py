@@ -18,8 +18,7 @@ from leaderboard.bundles.page import UnderstoodTask
 from leaderboard.core.policy import require_creator
 from leaderboard.errors import Busy, Invalid, LeaderboardError, Problem
 from leaderboard.runs.ops.prepare import suggested_name
-from leaderboard.tasks.ops.drafts import PreparedTask
-from leaderboard.tasks.web.organise import suggested_slug
+from leaderboard.tasks.ops.drafts import PreparedTask, suggested_slug
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web.errors import refused
 from leaderboard.web.http import incoming_folder

@@ -10,6 +10,7 @@ from leaderboard import fields
 from leaderboard.core.actions import Action, Received, Sessions
 from leaderboard.core.cli.site import FILE, data_option, opened
 from leaderboard.core.policy import OPERATOR
+from leaderboard.errors import Invalid
 from leaderboard.fields import Asked
 
 FIELD = "field_"
@@ -56,7 +57,10 @@ def command(
         decorated = click.argument(name, type=int if is_number else str)(decorated)
     more = action.more if action.now is None else "Omitted settings keep their values."
     name = action.command or action.name.partition("_")[0]
-    return click.command(name, help=f"{action.summary}. {more}".strip())(decorated)
+    keyed = [each for each in fields.of(action.record) if each.kind == "keyed"] if action.record else []
+    keys = [f"  {key}: {title}" for each in keyed for key, title in each.about.choices.items()]
+    epilog = "\n".join(["\b", "Settings:", *keys]) if keys else None
+    return click.command(name, help=f"{action.summary}. {more}".strip(), epilog=epilog)(decorated)
 
 
 def options(
@@ -79,7 +83,8 @@ def options(
 def _flat(record: type) -> list[Asked]:
     flat: list[Asked] = []
     for each in fields.of(record):
-        hidden = each.about.is_carried or each.about.is_of_api or each.kind == "keyed"
+        about = each.about
+        hidden = about.is_carried or about.is_of_api or (each.kind == "keyed" and not about.is_argument)
         flat += _flat(each.type) if each.kind == "record" else [] if hidden else [each]
     return flat
 
@@ -87,6 +92,8 @@ def _flat(record: type) -> list[Asked]:
 def _parameter(each: Asked, *, has_more: bool) -> Any:
     """The argument or option of a field; has_more: other values come from elsewhere."""
     about, name = each.about, f"{FIELD}{each.name}"
+    if each.kind == "keyed":
+        return click.argument(name, metavar="KEY=VALUE...", nargs=-1, required=True, callback=_pairs)
     if about.is_argument and not has_more:
         return click.argument(name, metavar=each.name.upper(), type=int if each.kind == "number" else str)
     option = f"--{about.option or each.name.replace('_', '-')}"
@@ -100,6 +107,26 @@ def _parameter(each: Asked, *, has_more: bool) -> Any:
     types = {"number": click.INT, "decimal": click.FLOAT}
     kind = types.get(each.kind, None if about.otherwise else choices)
     return click.option(option, name, type=kind, help=help, required=each.is_required and not has_more)
+
+
+def _pairs(_: object, __: object, texts: tuple[str, ...]) -> dict[str, str]:
+    """Key -> value; that of KEY=@FILE is what the file holds."""
+    return dict(map(_pair, texts))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise click.UsageError(f"Write {text!r} as KEY=VALUE.")
+    if value.startswith("@"):
+        path = Path(value[1:])
+        if not path.is_file():
+            raise click.UsageError(f"There is no file {path}.")
+        try:
+            return key, path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise Invalid(f"{path} is not UTF-8 text.") from None
+    return key, value
 
 
 def chosen(record: type, given: Mapping[str, Any]) -> dict[str, Any]:

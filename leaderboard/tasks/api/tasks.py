@@ -1,6 +1,5 @@
 """Operations on tasks: list, details, board, remaining runs."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,8 +28,7 @@ from leaderboard.tasks.api import pictures
 from leaderboard.tasks.api.drafts import CollectionAnswer, OwnTask, SettingsAnswer, collection_answer
 from leaderboard.tasks.ops import drafts, organise
 from leaderboard.tasks.ops import settings as tasks_settings
-from leaderboard.tasks.ops.drafts import NewTask, TaskDraft
-from leaderboard.tasks.ops.settings import SETTINGS
+from leaderboard.tasks.ops.drafts import CreatedTask
 from leaderboard.tasks.page import landing, news, phases
 from leaderboard.tasks.page import settings as settings_pages
 from leaderboard.tasks.page.landing import LandingRow
@@ -38,7 +36,6 @@ from leaderboard.tasks.page.phases import PhaseRow
 from leaderboard.tasks.page.search import AT_MOST, LEAST, MOST, USUAL, SearchPage, search_page
 from leaderboard.web import http
 from leaderboard.web.api import actions, lists
-from leaderboard.web.api import limits as api_limits
 from leaderboard.web.api.answers import (
     BoardAnswer,
     BoardRow,
@@ -51,7 +48,7 @@ from leaderboard.web.api.answers import (
 from leaderboard.web.api.lists import ListQuery, MeasureQuery, Rows, part
 from leaderboard.web.api.operations import ORGANISE, Done, Reply, operation
 from leaderboard.web.rules import COMPUTED, SIGNED_IN, Body, Rule
-from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
+from leaderboard.web.session import finish_reading, reading, settings, viewer, writing
 from leaderboard.zones import Moment
 
 TASKS = 20
@@ -104,8 +101,8 @@ def task(slug: str) -> TaskDetails:
         name=about.task,
         description=about.of.description,
         organisers=about.of.organisers,
-        logo=pictures.answer(about.slug, about.logo),
-        picture=pictures.answer(about.slug, about.picture),
+        logo=pictures.answer(about.logo, about.slug),
+        picture=pictures.answer(about.picture, about.slug),
         collection=about.collection.name,
         topics=about.topics,
         visibility=about.of.visibility,
@@ -369,38 +366,6 @@ def search(query: SearchQuery) -> SearchPage:
 SEARCHES = (search,)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """Settings by their keys, as they are typed; those left out stay. reason: for the list of changes."""
-
-    settings: Annotated[Mapping[str, str], api_limits.names_of(SETTINGS)]
-    reason: str = ""
-
-
-@operation(
-    "PUT",
-    "/tasks/<slug>",
-    OwnTask,
-    query=fields.as_sent(NewTask),
-    rule=Rule(SIGNED_IN, Body.FILES),
-    scopes=ORGANISE,
-    status=201,
-)
-def make_task(slug: str, query: Any, file: Path) -> OwnTask:
-    """Create a task
-
-    The body is the topics file. The task is a draft that only its organisers see; give it settings, phases
-    and judgments, then publish it. Without measures, they are chosen from the judgments later.
-    """
-    asker = viewer()
-    policy.require_creator(asker)
-    finish_reading()
-    prepared = drafts.prepare(TaskDraft(slug=slug, topics=file, **asdict(query)))
-    with writing() as session:
-        drafts.create(session, asker, prepared)
-    return OwnTask(task=slug, name=prepared.draft.name, state="draft", topics=str(prepared.topics))
-
-
 @operation(
     "PUT",
     "/collections/<name>",
@@ -431,19 +396,6 @@ def task_settings(slug: str) -> SettingsAnswer:
     return _settings(slug)
 
 
-@operation("PATCH", "/tasks/<slug>/settings", SettingsAnswer, body=Settings, scopes=ORGANISE)
-def settle_task(slug: str, body: Settings) -> SettingsAnswer:
-    """Change settings of a task
-
-    All changes or none; every problem is reported. If scores depend on a setting, a new edition of the board
-    is built. A new `slug` changes the task's address; the old one redirects to it.
-    """
-    with writing() as session:
-        changed = tasks_settings.change_settings(session, viewer(), slug, body.settings, body.reason[:300])
-    wake()
-    return _settings(body.settings.get("slug", "").strip() or slug, changed)
-
-
 def _settings(slug: str, changed: tuple[str, ...] = ()) -> SettingsAnswer:
     page = settings_pages.settings_page(reading(), viewer(), slug)
     return SettingsAnswer(task=page.slug, settings=page.values, changed=changed)
@@ -455,14 +407,18 @@ def _own(_: object, slug: str) -> OwnTask:
     return OwnTask(task=page.slug, name=page.task, state=state)
 
 
+def _made(task: CreatedTask, slug: str) -> OwnTask:
+    return OwnTask(task=slug, name=task.name, state="draft", topics=task.topics)
+
+
 CHANGES = (
-    make_task,
     add_collection,
     task_settings,
-    settle_task,
     *actions.operations(
-        (*organise.DESK, *organise.LIFE, *organise.TOPICS),
+        (drafts.MAKE, tasks_settings.CHANGE, *organise.DESK, *organise.LIFE, *organise.TOPICS),
         answers={
+            "make_task": (OwnTask, _made),
+            "settle_task": (SettingsAnswer, lambda result, **_: _settings(*result)),
             **dict.fromkeys(
                 ("publish_task", "unpublish_task", "archive_task", "unarchive_task"), (OwnTask, _own)
             ),

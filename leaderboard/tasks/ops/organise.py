@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard import zones
 from leaderboard.core import audit, policy
-from leaderboard.core.actions import Action
+from leaderboard.core.actions import Action, File
 from leaderboard.core.jobs import leases
 from leaderboard.core.policy import ORGANISER, Viewer
 from leaderboard.db import words
@@ -33,7 +33,7 @@ from leaderboard.fields import Field
 from leaderboard.qrels import ops as revisions
 from leaderboard.qrels.ops import NewRevision
 from leaderboard.scoring.ops import board_measures, scored_topics, setting_values
-from leaderboard.scoring.ops.board_measures import NewTopic, TopicText
+from leaderboard.scoring.ops.board_measures import NewTopic, TopicFields, TopicText
 from leaderboard.scoring.ops.qrels import files as judgments
 from leaderboard.scoring.ops.qrels import left_out, lines
 from leaderboard.scoring.ops.qrels.files import MAIN
@@ -512,5 +512,24 @@ TOPICS = (
         record=TopicText,
         act=board_measures.correct,
         done=lambda *_: "topic corrected",
+    ),
+    Action(
+        name="replace_topics",
+        summary="Replace all topics by those of a file",
+        more="Only before the first run. `fields` maps the id and title fields if their names do not show "
+        "it.",
+        method="PUT",
+        path="/tasks/<slug>/topics",
+        form="/tasks/<slug>/settings/topics",
+        record=TopicFields,
+        file=File(
+            field="topics",
+            missing="Choose a topics file.",
+            body="FILES",
+            prepare=lambda given, reading: reading.read(given.files["topics"].path),
+        ),
+        act=lambda session, viewer, slug, file, _: board_measures.replace(session, viewer, slug, file),
+        done=lambda _, new: f"{len(new.topics)} topics. {new}",
+        **_SETTINGS,
     ),
 )
