@@ -5,8 +5,8 @@ from pathlib import Path
 
 from leaderboard.judges.ops import imported
 from leaderboard.judges.ops.sending import PreparedReference
-from leaderboard.qrels import ops as revisions
 from leaderboard.qrels.api.revisions import draft_answer
+from leaderboard.qrels.ops import revisions
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api.answers import DraftAnswer
 from leaderboard.web.api.operations import ORGANISE, operation

@@ -8,7 +8,7 @@ import click
 from leaderboard.core.cli.site import FILE, data_option, note_option, opened
 from leaderboard.core.policy import OPERATOR
 from leaderboard.judges.ops import imported
-from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import revisions
 from leaderboard.qrels.page.revisions import rank_changes
 
 

@@ -19,8 +19,8 @@ from leaderboard.db.tables import ClickLog, Task, Topic
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.fields import Field
 from leaderboard.pooling.clicks import READINGS, Counts, Reading, count_preferences
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import Revision
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import Revision
 from leaderboard.scoring.ops.statistics.requests import kept
 from leaderboard.stats.pairs.sign import two_sided
 from leaderboard.tables.record import Shown

@@ -10,7 +10,7 @@ from leaderboard.answers.web.nuggets import uploads
 from leaderboard.boards.ops import snapshots
 from leaderboard.core import policy
 from leaderboard.errors import Invalid
-from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import revisions
 from leaderboard.qrels.page.revisions import judgment_changes, rank_changes
 from leaderboard.scoring.ops.qrels import files as qrels
 from leaderboard.scoring.ops.qrels.files import MAIN

@@ -11,7 +11,7 @@ from leaderboard.answers.ops.nuggets.reading import PartFile, maker
 from leaderboard.answers.page.nuggets.facts import AnswersFacts
 from leaderboard.core.cli.site import FILE, data_option, note_option, opened
 from leaderboard.core.policy import OPERATOR
-from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import revisions
 from leaderboard.qrels.page.revisions import rank_changes
 from leaderboard.scoring.ops.qrels.files import MAIN
 from leaderboard.trec.nuggets.packing import PARTS, MadeBy, Part

@@ -11,7 +11,7 @@ from leaderboard.core import policy
 from leaderboard.core.cli.kinds import mapping_option, tell_notes
 from leaderboard.core.cli.site import FILE, data_option, note_option, opened
 from leaderboard.core.policy import OPERATOR
-from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import revisions
 from leaderboard.qrels.page.revisions import lists, rank_changes
 from leaderboard.qrels.page.revisions import revision as revisions_revision
 from leaderboard.scoring.ops.qrels import files as service
@@ -19,7 +19,7 @@ from leaderboard.trec.qrels.align import read_distractors
 from leaderboard.trec.read import forms
 
 if TYPE_CHECKING:
-    from leaderboard.qrels.ops import Revision
+    from leaderboard.qrels.ops.revisions import Revision
     from leaderboard.qrels.page.revisions.judgment_changes import LeftOutChange
     from leaderboard.qrels.page.revisions.rank_changes import Preview, RankChanges
 

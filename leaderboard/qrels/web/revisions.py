@@ -9,9 +9,9 @@ from werkzeug.datastructures import MultiDict
 from leaderboard.answers.web.nuggets import uploads as of_answers
 from leaderboard.core import policy
 from leaderboard.errors import Invalid, LeaderboardError
-from leaderboard.qrels import ops as revisions
 from leaderboard.qrels import slots
-from leaderboard.qrels.ops import Revision
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import Revision
 from leaderboard.qrels.page.revisions import lists, rank_changes, revision
 from leaderboard.qrels.page.revisions.rank_changes import ChangedJudgments, RankChanges
 from leaderboard.scoring.ops.qrels import files as qrels

@@ -19,8 +19,8 @@ from leaderboard.db.engine import lock_key, lock_row, now
 from leaderboard.db.tables import FormerSlug, Phase, Task, TaskRole, TopicSet
 from leaderboard.errors import Conflict, Invalid, Problem
 from leaderboard.fields import Field
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import NewRevision
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import NewRevision
 from leaderboard.scoring.ops import board_measures, collections, scored_topics, setting_values
 from leaderboard.scoring.ops.board_measures import FieldsOfTopics, ReadingSeen, TopicFields
 from leaderboard.scoring.ops.collections import PreparedDocuments

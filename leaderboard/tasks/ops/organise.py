@@ -30,8 +30,8 @@ from leaderboard.db.tables import (
 )
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.fields import Field
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import NewRevision
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import NewRevision
 from leaderboard.scoring.ops import board_measures, scored_topics, setting_values
 from leaderboard.scoring.ops.board_measures import NewTopic, TopicFields, TopicText
 from leaderboard.scoring.ops.qrels import files as judgments

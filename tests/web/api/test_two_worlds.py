@@ -21,7 +21,7 @@ from leaderboard.core.policy import Scope, viewer_of
 from leaderboard.db.tables import Account, ApiToken, Qrels
 from leaderboard.judging.api import judging
 from leaderboard.notify.ops import webhooks
-from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import revisions
 from leaderboard.runs.ops import partial_uploads
 from leaderboard.suites import api as suites
 from leaderboard.tasks.api import pictures, teams

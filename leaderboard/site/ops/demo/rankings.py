@@ -10,8 +10,8 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
 from leaderboard.judging.ops.pools import pools, previews
 from leaderboard.judging.ops.pools.previews import Plan
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import NewRevision
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import NewRevision
 from leaderboard.runs.ops import demo as sending
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.scoring.ops.qrels import files

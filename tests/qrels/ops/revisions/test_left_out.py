@@ -14,7 +14,7 @@ from leaderboard.db.tables import Evaluation, Qrels, QrelsRevision, Run
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.judging.ops.pools import previews
 from leaderboard.judging.ops.pools.previews import Plan
-from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import revisions
 from leaderboard.qrels.page.revisions import rank_changes
 from leaderboard.qrels.page.revisions import revision as revision_files
 from leaderboard.scoring.ops.qrels import files as qrels
