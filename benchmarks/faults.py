@@ -107,7 +107,7 @@ FAULTS = (
     ),
     Fault(
         "revisions",
-        "leaderboard/qrels/ops.py",
+        "leaderboard/qrels/ops/revisions.py",
         "if base is not None and base != number:",
         "if base is not None and base > number:",
         "tests/qrels/ops/revisions tests/qrels/web/test_revisions.py",

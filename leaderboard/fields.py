@@ -74,8 +74,9 @@ class Field:
 class Asked:
     """A field of a record, as its surfaces show it.
 
-    kind: line, text, choice, ticks, tick, number, decimal, moment, texts for values that are typed, keyed
-    for texts by key, record for fields that belong together, or rows for any number of such: a form's lines.
+    kind: line, text, choice, ticks, tick, maybe for yes, no or neither, number, decimal, moment, texts for
+    values that are typed, keyed for texts by key, record for fields that belong together, or rows for any
+    number of such: a form's lines.
     """
 
     name: str
@@ -123,6 +124,8 @@ def _kind(plain: Any, about: Field) -> str:
     kinds = {bool: "tick", int: "number", float: "decimal", datetime: "moment"}
     if get_origin(plain) is Mapping:
         return "keyed"
+    if bare is bool and NoneType in get_args(plain):
+        return "maybe"
     if get_origin(plain) is tuple:
         return "rows" if is_dataclass(get_args(plain)[0]) else "texts" if about.typed else "ticks"
     if bare in kinds:
@@ -187,7 +190,7 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
         if NoneType not in get_args(each.type):
             raise ValueError(LACKING)
         return None
-    if each.kind == "tick":
+    if each.kind in ("tick", "maybe"):
         return value if isinstance(value, bool) else value in ("on", "yes", "true", "1")
     if each.kind == "number":
         return _number(each.about, value)
@@ -224,7 +227,9 @@ def _number(about: Field, value: Any) -> int:
 
 
 def _is_blank(each: Asked, value: Any) -> bool:
-    return isinstance(value, str) and not value.strip() and each.kind in ("number", "decimal", "moment")
+    return (
+        isinstance(value, str) and not value.strip() and each.kind in ("number", "decimal", "moment", "maybe")
+    )
 
 
 def _decimal(about: Field, value: Any) -> float:

@@ -148,5 +148,11 @@ def form(
         # What a reading guessed is shown in its field, to be confirmed.
         guessed = {each.name: error.facts[each.name] for each in asked if each.name in error.facts}
         carried = {each.name: typed[each.name] for each in asked if each.about.is_carried and shown}
-        typed = sent(record) | carried | guessed
+        typed = fields.empty(record) | sent(record) | carried | guessed
     return {"asked": asked, "typed": typed}
+
+
+def form_of(endpoint: str, error: LeaderboardError | None = None) -> dict[str, Any]:
+    """The same for the record of the form at an endpoint, for a part of another feature's page."""
+    view: Any = current_app.view_functions[endpoint]
+    return form(view.record, error)

@@ -273,6 +273,8 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/archive"): (401, 403, 403, 403, 403, 303),
     ("POST", "/tasks/robots/unpublish"): (401, 403, 403, 403, 403, 409),
     ("GET", "/tasks/robots/revisions/lines/1/1.txt"): OPEN,
+    ("POST", "/tasks/robots/reference"): (401, 403, 403, 403, 403, 422),
+    ("POST", "/tasks/robots/reference/file"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/revisions"): (401, 403, 403, 403, 403, 422),
     ("GET", "/tasks/robots/revisions/drafts/nonsense"): (401, 403, 403, 403, 403, 404),
     ("GET", "/tasks/robots/revisions/drafts/nonsense.json"): (401, 403, 403, 403, 403, 404),

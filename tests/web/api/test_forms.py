@@ -16,7 +16,6 @@ DONE_BY = {
     "reproduction_links.save": "say_what_a_run_reproduces",
     "reproductions.ask": "compute_reproductions",
     "settings.archive": "archive_task",
-    "revisions.send": "draft_revision",
     "pools.create": "make_pool",
     "judging.judge": "judge",
     "teams.rename_team": "describe_team",
