@@ -148,7 +148,7 @@ def form(
         # What a reading guessed is shown in its field, to be confirmed.
         guessed = {each.name: error.facts[each.name] for each in asked if each.name in error.facts}
         carried = {each.name: typed[each.name] for each in asked if each.about.is_carried and shown}
-        typed = fields.empty(record) | sent(record) | carried | guessed
+        typed = {**typed, **sent(record), **carried, **guessed}
     return {"asked": asked, "typed": typed}
 
 

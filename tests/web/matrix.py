@@ -148,7 +148,6 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/teams/{owls}/feed.atom"): OPEN,
     ("POST", "/teams/{owls}/details"): (401, 404, 404, 303, 404, 404),
     ("POST", "/teams/{owls}/filed/robots"): (401,) + (404,) * 5,
-    ("POST", "/teams/{owls}/name"): (401, 404, 404, 422, 404, 404),
     ("POST", "/teams/{owls}/members/{anna}/captain"): (401, 404, 404, 403, 404, 404),
     ("POST", "/teams/{owls}/invitations"): (401, 404, 404, 201, 404, 404),
     ("POST", "/invitations/{invited}/revoke"): (401, 404, 404, 303, 404, 404),
@@ -158,8 +157,8 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/webhooks"): (401, 403, 403, 403, 403, 422),
     ("GET", "/webhooks/999999"): (401,) + (404,) * 5,
     **{
-        ("POST", f"/webhooks/999999/{act}"): (401,) + (404,) * 5
-        for act in ("pause", "resume", "test", "secret", "delete", "deliveries/nothing")
+        ("POST", f"/webhooks/999999{act}"): (401,) + (404,) * 5
+        for act in ("", "/test", "/secret", "/delete", "/deliveries/nothing")
     },
     ("POST", "/teams/{owls}/leave"): (401, 404, 404, 303, 404, 404),
     ("POST", "/teams/{owls}/members/{anna}/remove"): (401, 404, 404, 403, 404, 404),
@@ -271,6 +270,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/people/{olga}/remove"): (401, 403, 403, 403, 403, 409),
     ("POST", "/tasks/robots/clone"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/archive"): (401, 403, 403, 403, 403, 303),
+    ("POST", "/tasks/robots/unarchive"): (401, 403, 403, 403, 403, 303),
     ("POST", "/tasks/robots/unpublish"): (401, 403, 403, 403, 403, 409),
     ("GET", "/tasks/robots/revisions/lines/1/1.txt"): OPEN,
     ("POST", "/tasks/robots/reference"): (401, 403, 403, 403, 403, 422),

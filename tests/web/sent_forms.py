@@ -106,8 +106,10 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
         for team in ("", "2", "4")
     ],
     "teams.make_team": [("", {"name": name}) for name in ("owls", "Some team", "Team 2")],
-    "teams.rename_team": [("", {"name": name}) for name in ("Owls", "Free name")],
-    "teams.describe_team": [("", {"affiliation": "Nest", "home_page": "https://example.org"})],
+    "teams.describe_team": [
+        ("", {"affiliation": "Nest", "home_page": "https://example.org"}),
+        *(("", {"name": name}) for name in ("Owls", "Free name")),
+    ],
     "webhooks.make_team_webhook": [("", {"address": "https://hooks.example/", "events": "run.scored"})],
     "webhooks.make_task_webhook": [("", {"address": "https://hooks.example/", "events": "job.failed"})],
     "entries.enter_task": [

@@ -284,13 +284,6 @@ class ScoredTopics:
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskArchiving:
-    """Archive or unarchive it."""
-
-    back: Annotated[bool, Field(title="Restore", help="Restore the task.")] = False
-
-
 def set_dates(
     session: Session,
     viewer: Viewer,
@@ -344,10 +337,6 @@ def _score(session: Session, viewer: Viewer, slug: str, asked: ScoredTopics) -> 
 def _clone(session: Session, viewer: Viewer, slug: str, wanted: TaskCopy) -> TaskCopy:
     clone(session, viewer, slug, wanted)
     return wanted
-
-
-def _archive(session: Session, viewer: Viewer, slug: str, asked: TaskArchiving) -> None:
-    (restore if asked.back else archive)(session, viewer, slug)
 
 
 _DESK: Any = {"page": "organise.show"}
@@ -445,6 +434,7 @@ LIFE = (
         summary="Archive a task",
         more="The task accepts no more runs; everything stays readable.",
         path="/tasks/<slug>/archive",
+        form="/tasks/<slug>/archive",
         act=archive,
         done=lambda *_: "archived",
     ),
@@ -452,17 +442,9 @@ LIFE = (
         name="unarchive_task",
         summary="Restore an archived task",
         path="/tasks/<slug>/unarchive",
+        form="/tasks/<slug>/unarchive",
         act=restore,
         done=lambda *_: "back",
-    ),
-    Action(
-        name="archive",
-        summary="Archive the task, or restore it",
-        form="/tasks/<slug>/archive",
-        record=TaskArchiving,
-        act=_archive,
-        done=lambda asked, _: "back" if asked.back else "archived",
-        **_SETTINGS,
     ),
     Action(
         name="clone_task",

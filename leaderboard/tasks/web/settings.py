@@ -135,7 +135,9 @@ actions.add_to(
     organise.LIFE,
     lambda slug, error: page(slug, error, "life"),
     then={
-        "archive": lambda _, slug: redirect(saved(slug, "life"), 303),
+        **dict.fromkeys(
+            ("archive_task", "unarchive_task"), lambda _, slug: redirect(saved(slug, "life"), 303)
+        ),
         "clone_task": lambda made, slug: redirect(url_for("organise.show", slug=made.slug), 303),
         "discard_task": lambda *_, slug: redirect(url_for("tasks.index"), 303),
     },

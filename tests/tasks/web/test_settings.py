@@ -254,7 +254,7 @@ def test_a_task_is_cloned_archived_and_brought_back(site: Site) -> None:
     listed, archived = front.select(".cards")
     assert [head.get_text(strip=True) for head in listed.select("h3")] == ["Other"]
     assert [head.get_text(strip=True) for head in archived.select("h3")] == ["Robots"]
-    assert client.post("/tasks/robots/archive", data={"back": "yes"}).status_code == 303
+    assert client.post("/tasks/robots/unarchive").status_code == 303
     assert len(pages.parsed(site.browser().get("/")).select("main > section > .cards > li")) == 2
 
 
