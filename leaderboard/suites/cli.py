@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from leaderboard.accounts.ops import teams
+from leaderboard.core.cli.actions import command
 from leaderboard.core.cli.site import FILE, data_option, opened
 from leaderboard.core.phase_rules import KINDS
 from leaderboard.core.policy import OPERATOR
@@ -60,14 +61,7 @@ def change(slug: str, file: Path, data: Path | None) -> None:
         changes.change(session, OPERATOR, slug, draft)
 
 
-@suites.command()
-@click.argument("slug")
-@click.option("--back", is_flag=True, help="Restore it instead.")
-@data_option
-def withdraw(slug: str, back: bool, data: Path | None) -> None:
-    """Withdraw the suite SLUG; its runs stay in their tasks."""
-    with opened(data) as (database, _), database.write() as session:
-        (changes.restore if back else changes.withdraw)(session, OPERATOR, slug)
+suites.add_command(command(changes.WITHDRAW, back=changes.RESTORE))
 
 
 @suites.command()

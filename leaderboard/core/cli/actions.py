@@ -18,15 +18,23 @@ FIELD = "field_"
 
 
 def command(
-    action: Action, *, say: Callable[..., str] | None = None, asks: Callable[..., str] | None = None
+    action: Action,
+    *,
+    say: Callable[..., str] | None = None,
+    asks: Callable[..., str] | None = None,
+    back: Action | None = None,
 ) -> click.Command:
     """The command of an action; fields that are not given keep their values in an existing record.
 
     say: what is printed if not what was done, if that has words, of the outcome and the names of what it was
-    done to; asks: what has to be confirmed first unless `--yes` says so, of these names.
+    done to; asks: what has to be confirmed first unless `--yes` says so, of these names. back: the action
+    that takes this one back, with `--back`.
     """
 
-    def run(data: Path | None, yes: bool = False, file: Path | None = None, **given: Any) -> None:
+    def run(
+        data: Path | None, yes: bool = False, is_back: bool = False, file: Path | None = None, **given: Any
+    ) -> None:
+        act = back if back is not None and is_back else action
         at = {name: given[name] for name in action.placeholders}
         if asks is not None and not yes:
             click.confirm(asks(**at), abort=True)
@@ -36,7 +44,7 @@ def command(
             asked = current | chosen(action.record, given) if action.record else None
             files = {action.file.field: Received(file, file.name)} if action.file and file else {}
             sessions = Sessions(database.read, database.write)
-            outcome = action.do(sessions, OPERATOR, at, asked, settings, files)
+            outcome = act.do(sessions, OPERATOR, at, asked, settings, files)
             usual = f"{at['slug']}: {outcome.done}." if "slug" in at else f"{outcome.done}."
             if say is not None or outcome.done:
                 click.echo(usual if say is None else say(outcome, **at))
@@ -46,6 +54,8 @@ def command(
                         click.echo(warning, err=True)
 
     decorated = data_option(run)
+    if back:
+        decorated = click.option("--back", "is_back", is_flag=True, help=f"{back.summary}.")(decorated)
     if asks:
         decorated = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")(decorated)
     if action.record is not None:

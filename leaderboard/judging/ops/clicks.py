@@ -233,6 +233,7 @@ ACTIONS = (
         page="clicks.show",
         act=remove_import,
         done=lambda *_: "log deleted",
+        command="remove",
     ),
 )
 

@@ -122,14 +122,19 @@ SAYS: dict[str, Callable[..., str]] = {
     "date_task": lambda done, slug: f"{slug} accepts runs {done.asked.span}.",
     "publish_task": lambda done, slug: f"{slug} is published.",
     "unpublish_task": lambda done, slug: f"{slug} is a draft.",
-    "archive": lambda done, slug: f"{slug} is {done.done}.",
+    "archive_task": lambda done, slug: f"{slug} is {done.done}.",
     "discard_task": lambda done, slug: f"{slug} was deleted.",
 }
 """Action with a command -> what the command prints."""
 ASKS: dict[str, Callable[..., str]] = {"discard_task": lambda slug: f"Delete the draft {slug} permanently?"}
 """Action -> what has to be confirmed first."""
 LIFE = tuple(
-    command(action, say=SAYS[action.name], asks=ASKS.get(action.name))
+    command(
+        action,
+        say=SAYS[action.name],
+        asks=ASKS.get(action.name),
+        back=organise.UNARCHIVE if action.name == "archive_task" else None,
+    )
     for action in (*organise.DESK, *organise.LIFE)
     if action.name in SAYS
 )

@@ -419,6 +419,14 @@ DESK = (
         **_DESK,
     ),
 )
+UNARCHIVE = Action(
+    name="unarchive_task",
+    summary="Restore an archived task",
+    path="/tasks/<slug>/unarchive",
+    form="/tasks/<slug>/unarchive",
+    act=restore,
+    done=lambda *_: "back",
+)
 LIFE = (
     Action(
         name="unpublish_task",
@@ -438,14 +446,7 @@ LIFE = (
         act=archive,
         done=lambda *_: "archived",
     ),
-    Action(
-        name="unarchive_task",
-        summary="Restore an archived task",
-        path="/tasks/<slug>/unarchive",
-        form="/tasks/<slug>/unarchive",
-        act=restore,
-        done=lambda *_: "back",
-    ),
+    UNARCHIVE,
     Action(
         name="clone_task",
         summary="Clone a task: same topics, settings and judgments",
