@@ -435,7 +435,7 @@ class ReferenceBoard:
             read=str.strip,
         ),
     ] = ""
-    note: Annotated[str, Field(title="Change note", help="What is new in this reference.")] = ""
+    note: Annotated[str, Field(title="Change note", help="What is new in this reference.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,9 +37,8 @@ class Judgments:
         str,
         Field(
             title="This file contains",
-            help="Graded judgments, preferences, a list of distractors, or documents left out by topic; for "
-            "answers, one part of their judgments; or several parts in a zip with files named by part "
-            "(for rankings: qrels, distractors, left_out and changed_docnos).",
+            help="Several parts come in a zip, in files named by part: qrels, distractors, left_out and "
+            "changed_docnos; of answers, nuggets, assignments, support or argue.",
             choices=dict.fromkeys(("graded", "preference", *PARTS[1:3], *ANSWER_PARTS, "parts"), ""),
         ),
     ] = "graded"
@@ -70,9 +69,13 @@ class Judgments:
         str,
         Field(
             title="Judged by",
-            help="Human and machine judgments are never mixed: each has its own series. `both` is a machine "
-            "edited by people, for answers only.",
-            choices={"": "unchanged", "human": "people", "machine": "a machine", "both": "both"},
+            help="Human and machine judgments of documents are never mixed: each has its own series.",
+            choices={
+                "": "unchanged",
+                "human": "people",
+                "machine": "a machine",
+                "both": "a machine, edited by people",
+            },
         ),
     ] = ""
     origin_name: Annotated[
@@ -85,7 +88,7 @@ class Judgments:
     names: Annotated[
         Mapping[str, str], Field(title="Machine name", choices=_MADE, prefix="name-", is_of_form=True)
     ] = field(default_factory=dict)
-    note: Annotated[str, Field(title="Change note", help="What is new in this revision.")] = ""
+    note: Annotated[str, Field(title="Change note", help="What is new in this revision.")]
     line: Annotated[
         str,
         Field(
