@@ -102,16 +102,33 @@ static inline uint64_t hash_of(const byte *p, int64_t length) {
 static const double POWERS[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
+static const uint64_t WHOLE_POWERS[20] = {
+    1u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u, 1000000000u, 10000000000u,
+    100000000000u, 1000000000000u, 10000000000000u, 100000000000000u, 1000000000000000u, 10000000000000000u,
+    100000000000000000u, 1000000000000000000u, 10000000000000000000u};
+
 /* mantissa / 10^places, correctly rounded: the quotient has at least 62 bits and its lowest one says
-   whether anything was left over, so that the conversion rounds as if it were exact. */
+   whether anything was left over, so that the conversion rounds as if it were exact. The power of two that
+   it is multiplied with then is neither too large nor too small for a double: that changes no bit. */
 static double quotient(uint64_t mantissa, int places) {
-    uint64_t divisor = 1;
-    for (int place = 0; place < places; place++) divisor *= 10;
+    uint64_t divisor = WHOLE_POWERS[places];
     int shift = (64 - __builtin_clzll(divisor)) + 63 - (64 - __builtin_clzll(mantissa));
     unsigned __int128 shifted = (unsigned __int128)mantissa << shift;
-    uint64_t whole = (uint64_t)(shifted / divisor);
-    if (shifted % divisor) whole |= 1;
-    return ldexp((double)whole, -shift);
+    uint64_t whole = (uint64_t)(shifted / divisor), scale_bits = (uint64_t)(1023 - shift) << 52;
+    double scale;
+    memcpy(&scale, &scale_bits, 8);
+    if (shifted != (unsigned __int128)whole * divisor) whole |= 1;
+    return (double)whole * scale;
+}
+
+/* mantissa * 10^power, correctly rounded, into *value; 0 where that needs more than these ways. */
+static inline int scaled(uint64_t mantissa, int power, double *value) {
+    if (!mantissa) *value = 0.0;
+    else if (mantissa <= (uint64_t)1 << 53 && power >= -22 && power <= 22)
+        *value = power < 0 ? (double)mantissa / POWERS[-power] : (double)mantissa * POWERS[power];
+    else if (power < 0 && power >= -19) *value = quotient(mantissa, -power);
+    else return 0;
+    return 1;
 }
 
 /* A number the fast ways cannot take; 0 where it is none or not finite. Python reads it, which needs the
@@ -142,16 +159,23 @@ static inline int digits_at(const byte *p, int count, uint64_t *value) {
     return 1;
 }
 
+/* whole . digits, of which there are 9 to 16 from p on; 0 as for `usual_number`, from where few come here. */
+static __attribute__((noinline)) int long_fraction(uint64_t whole, const byte *p, int places, double *value) {
+    uint64_t part, more;
+    if (!digits_at(p, 8, &part) || !digits_at(p + 8, places - 8, &more)) return 0;
+    return scaled(whole * WHOLE_POWERS[places] + part * WHOLE_POWERS[places - 8] + more, -places, value);
+}
+
 /* digits . digits, the usual form of a score; 0 for any other or for more digits than are quick. */
 static inline int usual_number(const byte *p, const byte *end, double *value) {
-    static const uint64_t SCALE[9] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     uint64_t whole = 0, part;
     const byte *start = p;
     while ((byte)(*p - '0') < 10) whole = whole * 10 + (*p++ - '0');
     int64_t places = end - p - 1;
-    if (p == start || p - start > 7 || *p != '.' || places < 1 || places > 8) return 0;
+    if (p == start || p - start > 7 || *p != '.' || places < 1) return 0;
+    if (places > 8) return places <= 16 && end - start <= 20 && long_fraction(whole, p + 1, (int)places, value);
     if (!digits_at(p + 1, (int)places, &part)) return 0;
-    *value = (double)(whole * SCALE[places] + part) / POWERS[places];
+    *value = (double)(whole * WHOLE_POWERS[places] + part) / POWERS[places];
     return 1;
 }
 
@@ -184,14 +208,8 @@ static inline int number(const byte *p, const byte *end, double *value, PyThread
         if (minus) exponent = -exponent;
     }
     if (p != end) return 0;
-    int power = exponent - places;
     double found;
-    if (digits > 19) return slow_number(start, end, value, released);
-    if (!mantissa) found = 0.0;
-    else if (mantissa <= (uint64_t)1 << 53 && power >= -22 && power <= 22)
-        found = power < 0 ? (double)mantissa / POWERS[-power] : (double)mantissa * POWERS[power];
-    else if (power < 0 && power >= -19) found = quotient(mantissa, -power);
-    else return slow_number(start, end, value, released);
+    if (digits > 19 || !scaled(mantissa, exponent - places, &found)) return slow_number(start, end, value, released);
     *value = negative ? -found : found;
     return 1;
 }
@@ -212,6 +230,11 @@ static inline int changing(const byte *p, const byte *stop, Changing *found) {
         found->docno_end = p + __builtin_ctz(docno_end);
         found->rank_end = p + __builtin_ctz(rank_end);
         found->score_end = p + __builtin_ctz(score_end);
+    } else if (rank_end) {
+        /* The score is long: only its end lies behind. */
+        found->docno_end = p + __builtin_ctz(docno_end);
+        found->rank_end = p + __builtin_ctz(rank_end);
+        found->score_end = token_end(p + 32);
     } else
 #endif
     {
@@ -287,7 +310,7 @@ typedef struct {
 } Array;
 
 /* All arrays of a call, released together. */
-#define ARRAYS 16
+#define ARRAYS 17
 static int take(PyObject *args, Py_ssize_t first, int count, Array *arrays, const char *writable) {
     for (int i = 0; i < count; i++) {
         PyObject *given = PyTuple_GetItem(args, first + i);
@@ -474,11 +497,16 @@ static PyObject *columns(PyObject *self, PyObject *args) {
     return result;
 }
 
-/* Bytes of one docno against another's, as strcmp orders them. */
+/* Bytes of one docno against another's, as strcmp orders them. The first of a word is made the highest. */
 static inline int compared(const byte *body, const int32_t *at, const int32_t *length, int32_t one, int32_t two) {
-    int32_t a = length[one], b = length[two];
-    int order = memcmp(body + at[one], body + at[two], (size_t)(a < b ? a : b));
-    return order ? order : (a > b) - (a < b);
+    int32_t a = length[one], b = length[two], common = a < b ? a : b;
+    const byte *p = body + at[one], *q = body + at[two];
+    for (; common > 0; p += 8, q += 8, common -= 8) {
+        uint64_t left = __builtin_bswap64(word_at(p)), right = __builtin_bswap64(word_at(q));
+        uint64_t beyond = common < 8 ? ~(uint64_t)0 >> 8 * common : 0;
+        if ((left | beyond) != (right | beyond)) return left > right ? 1 : -1;
+    }
+    return (a > b) - (a < b);
 }
 
 /* Sort indices by docno, descending: a merge sort, since a tie may be as long as the ranking. */
@@ -750,15 +778,34 @@ static PyObject *index_documents(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* Bits of a filter of a topic's judged documents, by a part of their hashes; entries that pass at a time. */
+enum { FILTER_BITS = 1 << 16, PASSING = 256 };
+
+static inline uint64_t filter_place(uint64_t hash, uint64_t mask) { return (hash >> 40) & mask; }
+
+/* Sets a bit for each judged document of a topic; returns the mask of places in use. Where these are more than
+   the entries, to look at them would take longer than it saves, and every entry passes. */
+static uint64_t filter_of(const uint64_t *hash, int64_t first, int64_t end, int64_t entries, uint64_t *filter) {
+    uint64_t bits = 512;
+    int all_pass = end - first > entries;
+    while (bits < FILTER_BITS && bits < 32 * (uint64_t)(end - first)) bits *= 2;
+    memset(filter, all_pass ? 255 : 0, bits / 8);
+    for (int64_t document = first; !all_pass && document < end; document++) {
+        uint64_t place = filter_place(hash[document], bits - 1);
+        filter[place >> 6] |= (uint64_t)1 << (place & 63);
+    }
+    return bits - 1;
+}
+
 /* match(body, at, length, hash, order, group_start, place, depth, letters, document_at, document_length,
-         document_hash, slots, slot_starts, hit_topic, hit_rank, hit_document) -> hits */
+         document_hash, starts, slots, slot_starts, hit_topic, hit_rank, hit_document) -> hits */
 static PyObject *match(PyObject *self, PyObject *args) {
     (void)self;
     Array arrays[ARRAYS] = {{{0}, 0}};
-    if (PyTuple_Size(args) != 17) return too_small();
+    if (PyTuple_Size(args) != 18) return too_small();
     int64_t depth = whole(args, 7);
     if (PyErr_Occurred()) return NULL;
-    if (!take(args, 0, 7, arrays, "rrrrrrr") || !take(args, 8, 9, arrays + 7, "rrrrrrwww")) {
+    if (!take(args, 0, 7, arrays, "rrrrrrr") || !take(args, 8, 10, arrays + 7, "rrrrrrrwww")) {
         give_back(arrays);
         return NULL;
     }
@@ -767,33 +814,46 @@ static PyObject *match(PyObject *self, PyObject *args) {
     const int32_t *group_start = arrays[5].view.buf, *place = arrays[6].view.buf;
     const uint64_t *hash = arrays[3].view.buf, *document_hash = arrays[10].view.buf;
     const int32_t *document_at = arrays[8].view.buf, *document_length = arrays[9].view.buf;
-    const int32_t *slots = arrays[11].view.buf;
-    const int64_t *slot_starts = arrays[12].view.buf;
-    int64_t *hit_topic = arrays[13].view.buf, *hit_rank = arrays[14].view.buf, *hit_document = arrays[15].view.buf;
-    int64_t groups = arrays[6].view.len / 4, room = arrays[13].view.len / 8, hits = 0;
-    int fits = holds(arrays + 14, room, 8) && holds(arrays + 15, room, 8) && holds(arrays + 5, groups + 1, 4);
+    const int64_t *starts = arrays[11].view.buf, *slot_starts = arrays[13].view.buf;
+    const int32_t *slots = arrays[12].view.buf;
+    int64_t *hit_topic = arrays[14].view.buf, *hit_rank = arrays[15].view.buf, *hit_document = arrays[16].view.buf;
+    int64_t groups = arrays[6].view.len / 4, room = arrays[14].view.len / 8, hits = 0;
+    int fits = holds(arrays + 15, room, 8) && holds(arrays + 16, room, 8) && holds(arrays + 5, groups + 1, 4);
+    uint64_t filter[FILTER_BITS / 64];
     PyThreadState *released = let_go(fits ? group_start[groups] : 0);
     for (int64_t group = 0; fits && group < groups; group++) {
-        if (place[group] < 0) continue;
-        const int32_t *table = slots + slot_starts[place[group]];
-        uint64_t mask = (uint64_t)(slot_starts[place[group] + 1] - slot_starts[place[group]]) - 1;
+        int32_t topic = place[group];
+        if (topic < 0) continue;
+        const int32_t *table = slots + slot_starts[topic];
+        uint64_t mask = (uint64_t)(slot_starts[topic + 1] - slot_starts[topic]) - 1;
         int32_t first = group_start[group], end = group_start[group + 1];
         if (end - first > depth) end = first + (int32_t)depth;
-        for (int32_t rank = first; rank < end; rank++) {
-            int32_t entry = best[rank];
-            for (uint64_t slot = (hash[entry] >> 20) & mask; table[slot] >= 0; slot = (slot + 1) & mask) {
-                int32_t document = table[slot];
-                if (document_hash[document] != hash[entry] || document_length[document] != length[entry] ||
-                    memcmp(letters + document_at[document], body + at[entry], (size_t)length[entry]))
-                    continue;
-                fits = hits < room;
-                if (!fits) break;
-                hit_topic[hits] = place[group];
-                hit_rank[hits] = rank - first + 1;
-                hit_document[hits++] = document;
-                break;
+        uint64_t places = filter_of(document_hash, starts[topic], starts[topic + 1], end - first, filter);
+        for (int32_t rank = first; fits && rank < end;) {
+            /* First without a jump that depends on the hashes, which would often be guessed wrongly: most that
+               pass are judged. */
+            int32_t passing[PASSING], stop = end - rank > PASSING ? rank + PASSING : end;
+            int count = 0;
+            for (; rank < stop; rank++) {
+                uint64_t bit = filter_place(hash[best[rank]], places);
+                passing[count] = rank;
+                count += filter[bit >> 6] >> (bit & 63) & 1;
             }
-            if (!fits) break;
+            for (int passed = 0; fits && passed < count; passed++) {
+                int32_t entry = best[passing[passed]];
+                for (uint64_t slot = (hash[entry] >> 20) & mask; table[slot] >= 0; slot = (slot + 1) & mask) {
+                    int32_t document = table[slot];
+                    if (document_hash[document] != hash[entry] || document_length[document] != length[entry] ||
+                        !same_bytes(letters + document_at[document], body + at[entry], length[entry]))
+                        continue;
+                    fits = hits < room;
+                    if (!fits) break;
+                    hit_topic[hits] = topic;
+                    hit_rank[hits] = passing[passed] - first + 1;
+                    hit_document[hits++] = document;
+                    break;
+                }
+            }
         }
     }
     take_back(&released);

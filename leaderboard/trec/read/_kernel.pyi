@@ -51,6 +51,7 @@ def match(
     document_at: Buffer,
     document_length: Buffer,
     document_hash: Buffer,
+    starts: Buffer,
     slots: Buffer,
     slot_starts: Buffer,
     hit_topic: Buffer,

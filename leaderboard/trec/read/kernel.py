@@ -156,7 +156,7 @@ def match(
     topic, rank, document = (np.empty(room, np.int64) for _ in range(3))
     hits = native.match(
         body, block.at, block.length, block.hash, best, block.group_start, place, deepest,
-        index.letters, index.at, index.length, index.hash, *index.tables, topic, rank, document,
+        *index[:5], *index.tables, topic, rank, document,
     )  # fmt: skip
     return topic[:hits], rank[:hits], document[:hits]
 
@@ -175,7 +175,7 @@ def among(
     topic, rank, document = (np.empty(len(which), np.int64) for _ in range(3))
     count = native.match(
         body, at, length, hashed, which, whole, only, MANY,
-        index.letters, index.at, index.length, index.hash, *index.tables, topic, rank, document,
+        *index[:5], *index.tables, topic, rank, document,
     )  # fmt: skip
     return rank[:count] - 1
 
