@@ -150,9 +150,10 @@ def match(
             body, block.at, block.length, block.hash, best, block.group_start, place, deepest, index
         )
         return matched
-    judged = place[place >= 0]
-    sizes = np.diff(block.group_start)[place >= 0]
-    room = int(np.minimum(np.diff(index.starts)[judged], sizes).sum())
+    groups = np.flatnonzero(place >= 0)
+    judged = place[groups]
+    sizes = block.group_start[groups + 1] - block.group_start[groups]
+    room = int(np.minimum(index.starts[judged + 1] - index.starts[judged], sizes).sum())
     topic, rank, document = (np.empty(room, np.int64) for _ in range(3))
     hits = native.match(
         body, block.at, block.length, block.hash, best, block.group_start, place, deepest,
@@ -237,7 +238,7 @@ class Block:
 
     def sizes(self) -> Int32:
         """The number of documents of each ranking, (groups,)."""
-        return np.diff(self.columns.group_start)
+        return self.columns.group_start[1:] - self.columns.group_start[:-1]
 
     def doubled(self) -> int:
         """The first group that has a document twice, -1 if none has."""
