@@ -559,6 +559,54 @@ static Keyed *by_key(Keyed *from, Keyed *to, int64_t count) {
 
 static inline double compared_score(double score, int single) { return single ? (double)(float)score : score; }
 
+/* How many neighbours are equal; *rising says whether one is greater than the one before. */
+static inline int32_t equal_neighbours(const double *score, int64_t count, int single, int *rising) {
+    int64_t equal = 0, greater = 0;
+    for (int64_t i = 1; i < count; i++) {
+        double here = compared_score(score[i], single), before = compared_score(score[i - 1], single);
+        greater += here > before;
+        equal += here == before;
+    }
+    *rising = greater > 0;
+    return (int32_t)equal;
+}
+
+/* Puts a ranking's entries, counted from the first, best first; returns how many neighbours are equal. spare: for
+   two lists of them and their scores. */
+static inline int32_t ordered(const byte *body, const int32_t *at, const int32_t *length, const double *score,
+                              int32_t first, int64_t count, int single, Keyed *spare, int32_t *out) {
+    int rising;
+    int32_t ties = equal_neighbours(score, count, single, &rising);
+    for (int64_t i = 0; i < count; i++) out[i] = first + (int32_t)i;
+    if (rising) {
+        double *sorted_score = (double *)(spare + 2 * count);
+        for (int64_t i = 0; i < count; i++) {
+            /* Adding 0 makes -0 and 0 one key; the rest turns doubles into words of opposite order. */
+            double value = compared_score(score[i], single) + 0.0;
+            uint64_t bits;
+            memcpy(&bits, &value, 8);
+            spare[i].key = bits >> 63 ? bits : ~(bits | (uint64_t)1 << 63);
+            spare[i].index = (int32_t)i;
+        }
+        const Keyed *sorted = by_key(spare, spare + count, count);
+        for (int64_t i = 0; i < count; i++) {
+            out[i] = first + sorted[i].index;
+            sorted_score[i] = score[sorted[i].index];
+        }
+        score = sorted_score;
+        ties = equal_neighbours(score, count, single, &rising);
+    }
+    int32_t left = ties;
+    for (int64_t i = 0; left; i++) {
+        int64_t start = i;
+        double value = compared_score(score[i], single);
+        while (i + 1 < count && compared_score(score[i + 1], single) == value) i++;
+        if (i > start) by_docno(body, at, length, out + start, (int32_t *)spare, i + 1 - start);
+        left -= (int32_t)(i - start);
+    }
+    return ties;
+}
+
 /* order(body, at, length, score, group_start, groups, single, order, ties) -> None */
 static PyObject *order(PyObject *self, PyObject *args) {
     (void)self;
@@ -583,50 +631,20 @@ static PyObject *order(PyObject *self, PyObject *args) {
     int64_t entries = fits ? group_start[groups] : 0;
     fits = fits && holds(arrays + 1, entries, 4) && holds(arrays + 2, entries, 4) && holds(arrays + 3, entries, 8) &&
            holds(arrays + 5, entries, 4);
-    Keyed *keyed = fits ? malloc((size_t)(2 * longest + 1) * sizeof(Keyed)) : NULL;
-    if (!keyed) {
+    Keyed *spare = fits ? malloc((size_t)longest * (2 * sizeof(Keyed) + 8) + 1) : NULL;
+    if (!spare) {
         give_back(arrays);
         return fits ? PyErr_NoMemory() : too_small();
     }
     PyThreadState *released = let_go(entries);
     for (int64_t group = 0; group < groups; group++) {
-        int32_t first = group_start[group], end = group_start[group + 1];
-        int rising = 0;
-        int32_t equal = 0;
-        for (int32_t entry = first; entry < end; entry++) {
-            out[entry] = entry;
-            if (entry == first) continue;
-            double here = compared_score(score[entry], (int)single);
-            double before = compared_score(score[entry - 1], (int)single);
-            rising |= here > before;
-            equal += here == before;
-        }
-        if (rising) {
-            for (int32_t entry = first; entry < end; entry++) {
-                /* Adding 0 makes -0 and 0 one key; the rest turns doubles into words of opposite order. */
-                double value = compared_score(score[entry], (int)single) + 0.0;
-                uint64_t bits;
-                memcpy(&bits, &value, 8);
-                keyed[entry - first].key = bits >> 63 ? bits : ~(bits | (uint64_t)1 << 63);
-                keyed[entry - first].index = entry;
-            }
-            Keyed *sorted = by_key(keyed, keyed + longest, end - first);
-            for (int32_t entry = first; entry < end; entry++) out[entry] = sorted[entry - first].index;
-            equal = 0;
-            for (int32_t entry = first + 1; entry < end; entry++)
-                equal += compared_score(score[out[entry]], (int)single) ==
-                         compared_score(score[out[entry - 1]], (int)single);
-        }
-        ties[group] = equal;
-        for (int32_t entry = first; equal && entry < end;) {
-            int32_t next = entry + 1;
-            double value = compared_score(score[out[entry]], (int)single);
-            while (next < end && compared_score(score[out[next]], (int)single) == value) next++;
-            if (next - entry > 1) by_docno(body, at, length, out + entry, (int32_t *)keyed, next - entry);
-            entry = next;
-        }
+        int32_t first = group_start[group];
+        int64_t count = group_start[group + 1] - first;
+        /* Two calls: each is made a loop without the question. */
+        ties[group] = single ? ordered(body, at, length, score + first, first, count, 1, spare, out + first)
+                             : ordered(body, at, length, score + first, first, count, 0, spare, out + first);
     }
-    free(keyed);
+    free(spare);
     take_back(&released);
     give_back(arrays);
     Py_RETURN_NONE;

@@ -128,8 +128,8 @@ def index(docnos: bytes, at: Int32, length: Int32, starts: IntArray) -> Index:
     hashed = hashes(letters, at, length)
     if native is None:
         return Index(letters, at, length, hashed, starts, _numpy().tables(hashed, starts))
-    counts = np.diff(starts).tolist()
-    sizes = np.array([max(LEAST_SLOTS, 1 << int(2 * count + 1).bit_length()) for count in counts], np.int64)
+    # The exponent of a number is how many bits it has.
+    sizes = np.maximum(LEAST_SLOTS, np.left_shift(1, np.frexp(2.0 * np.diff(starts) + 1)[1], dtype=np.int64))
     slot_starts = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
     slots = np.full(int(slot_starts[-1]), -1, np.int32)
     native.index_documents(hashed, starts, slots, slot_starts)
