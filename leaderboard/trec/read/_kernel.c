@@ -87,6 +87,36 @@ static inline int same_bytes(const byte *one, const byte *two, int64_t length) {
     return !length || !((word_at(one) ^ word_at(two)) << (64 - 8 * length));
 }
 
+/* Bytes that many lines share, ready to be compared: at most 16 at once. */
+typedef struct {
+    const byte *bytes;
+    int64_t length;
+#ifdef __SSE2__
+    __m128i first;
+    unsigned beyond;
+#endif
+} Shared;
+
+static inline Shared shared_bytes(const byte *bytes, int64_t length) {
+    Shared made = {.bytes = bytes, .length = length};
+#ifdef __SSE2__
+    made.first = _mm_loadu_si128((const __m128i *)bytes);
+    made.beyond = length < 16 ? 0xFFFFu << length : 0;
+#endif
+    return made;
+}
+
+/* Whether they are at p too, of which 16 bytes can be read. */
+static inline int are_at(const Shared *shared, const byte *p) {
+#ifdef __SSE2__
+    __m128i same = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)p), shared->first);
+    if ((((unsigned)_mm_movemask_epi8(same) | shared->beyond) & 0xFFFF) != 0xFFFF) return 0;
+    return shared->length <= 16 || same_bytes(p + 16, shared->bytes + 16, shared->length - 16);
+#else
+    return same_bytes(p, shared->bytes, shared->length);
+#endif
+}
+
 static inline uint64_t mixed(uint64_t state) {
     state *= 0x9E3779B97F4A7C15u;
     return state ^ (state >> 29);
@@ -170,7 +200,11 @@ static __attribute__((noinline)) int long_fraction(uint64_t whole, const byte *p
 static inline int usual_number(const byte *p, const byte *end, double *value) {
     uint64_t whole = 0, part;
     const byte *start = p;
-    while ((byte)(*p - '0') < 10) whole = whole * 10 + (*p++ - '0');
+    if (p[2] == '.' && (byte)(p[0] - '0') < 10 && (byte)(p[1] - '0') < 10) {
+        whole = 10u * (p[0] - '0') + (p[1] - '0'); /* most are so, and a loop over them takes longer */
+        p += 2;
+    } else
+        while ((byte)(*p - '0') < 10) whole = whole * 10 + (*p++ - '0');
     int64_t places = end - p - 1;
     if (p == start || p - start > 7 || *p != '.' || places < 1) return 0;
     if (places > 8) return places <= 16 && end - start <= 20 && long_fraction(whole, p + 1, (int)places, value);
@@ -272,17 +306,17 @@ typedef struct {
 
 /* Takes lines of a run as long as they begin and end as the one before: up to the docno, and behind the score.
    Most do, and need no closer look. Returns where the first other line begins. */
-static const byte *repeated(const byte *body, const byte *p, const byte *stop, const byte *prefix,
-                            int64_t prefix_length, const byte *tail, int64_t tail_length, int strict,
-                            int64_t *last_rank, int *flags, Found *found, PyThreadState **released) {
+static const byte *repeated(const byte *body, const byte *p, const byte *stop, const Shared *prefix,
+                            const Shared *tail, int strict, int64_t *last_rank, int *flags, Found *found,
+                            PyThreadState **released) {
     int32_t *at = found->at, *length = found->length;
     uint64_t *hash = found->hash;
     double *score = found->score;
     int64_t entry = found->entries, room = found->room, id_bytes = found->id_bytes;
-    for (; entry < room && stop - p > prefix_length + tail_length && same_bytes(p, prefix, prefix_length); entry++) {
+    for (; entry < room && stop - p > prefix->length + tail->length && are_at(prefix, p); entry++) {
         Changing field;
-        if (!changing(p + prefix_length, stop, &field) || stop - field.score_end < tail_length ||
-            !same_bytes(field.score_end, tail, tail_length))
+        if (!changing(p + prefix->length, stop, &field) || stop - field.score_end < tail->length ||
+            !are_at(tail, field.score_end))
             break;
         int64_t docno_length = field.docno_end - field.docno;
         if (docno_length > id_bytes || !number(field.score, field.score_end, score + entry, released)) break;
@@ -290,7 +324,7 @@ static const byte *repeated(const byte *body, const byte *p, const byte *stop, c
         length[entry] = (int32_t)docno_length;
         hash[entry] = hash_of(field.docno, docno_length);
         if (strict) *flags |= rank_flags(field.rank, field.rank_end, last_rank, score + entry, 1);
-        p = field.score_end + tail_length;
+        p = field.score_end + tail->length;
     }
     found->entries = entry;
     return p;
@@ -369,8 +403,9 @@ static PyObject *columns(PyObject *self, PyObject *args) {
     int64_t *group_line = arrays[8].view.buf;
 
     int64_t entries = 0, groups = 0, line = 0, last_rank = 0, start_line = 0;
-    const byte *group_begins = body, *topic = NULL, *tag = NULL, *prefix = NULL, *tail = NULL;
-    int64_t topic_length = -1, tag_length = 0, prefix_length = 0, tail_length = 0;
+    const byte *group_begins = body, *topic = NULL, *tag = NULL;
+    Shared prefix = {0}, tail = {0};
+    int64_t topic_length = -1, tag_length = 0;
     int flags = 0, ok = 1, value_field = (int)fields == 6 ? 4 : 3;
     const byte *field[6], *field_end[6];
 
@@ -384,10 +419,9 @@ static PyObject *columns(PyObject *self, PyObject *args) {
         if (all & 0x8080808080808080u) flags |= FLAG_BYTES;
     }
     while (ok && p < stop) {
-        if (tail_length) {
+        if (tail.length) {
             Found found = {at, length, hash, score, entries, room, id_bytes};
-            p = repeated(body, p, stop, prefix, prefix_length, tail, tail_length, (int)strict, &last_rank, &flags,
-                         &found, &released);
+            p = repeated(body, p, stop, &prefix, &tail, (int)strict, &last_rank, &flags, &found, &released);
             line += found.entries - entries;
             entries = found.entries;
             if (p == stop) break;
@@ -446,10 +480,8 @@ static PyObject *columns(PyObject *self, PyObject *args) {
             group_line[groups++] = line;
         }
         if (fields == 6) {
-            prefix = begins;
-            prefix_length = field[2] - begins;
-            tail = field_end[4];
-            tail_length = p - tail;
+            prefix = shared_bytes(begins, field[2] - begins);
+            tail = shared_bytes(field_end[4], p - field_end[4]);
             if (this_second != 2 || field[1][0] != 'Q' || field[1][1] != '0') flags |= FLAG_SECOND;
             int64_t this_tag = field_end[5] - field[5];
             if (tag && (this_tag != tag_length || !same_bytes(tag, field[5], tag_length))) flags |= FLAG_TAGS;
