@@ -847,9 +847,9 @@ static uint64_t filter_of(const uint64_t *hash, int64_t first, int64_t end, int6
     return bits - 1;
 }
 
-/* match(body, at, length, hash, order, group_start, place, depth, letters, document_at, document_length,
+/* hits(body, at, length, hash, order, group_start, place, depth, letters, document_at, document_length,
          document_hash, starts, slots, slot_starts, hit_topic, hit_rank, hit_document) -> hits */
-static PyObject *match(PyObject *self, PyObject *args) {
+static PyObject *hits_of(PyObject *self, PyObject *args) {
     (void)self;
     Array arrays[ARRAYS] = {{{0}, 0}};
     if (PyTuple_Size(args) != 18) return too_small();
@@ -909,6 +909,52 @@ static PyObject *match(PyObject *self, PyObject *args) {
     take_back(&released);
     give_back(arrays);
     return fits ? PyLong_FromLongLong(hits) : too_small();
+}
+
+/* Where the line begins that p is in, or that ends before p. */
+static inline const byte *line_start(const byte *body, const byte *p) {
+#ifdef __SSE2__
+    for (; p - body >= 16; p -= 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(p - 16));
+        unsigned ends = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n')));
+        if (ends) return p - __builtin_clz(ends << 16);
+    }
+#endif
+    while (p > body && p[-1] != '\n') p--;
+    return p;
+}
+
+/* last_topic(body, end, patience) -> where the lines of the last topic begin, or -1 where none has an entry, or as
+   many as that one after the other have none. The body ends with a newline. */
+static PyObject *last_topic(PyObject *self, PyObject *args) {
+    (void)self;
+    Array arrays[ARRAYS] = {{{0}, 0}};
+    if (PyTuple_Size(args) != 3) return too_small();
+    int64_t end = whole(args, 1), patience = whole(args, 2), without = 0, found = -1;
+    if (PyErr_Occurred()) return NULL;
+    if (!take(args, 0, 1, arrays, "r")) {
+        give_back(arrays);
+        return NULL;
+    }
+    const byte *body = arrays[0].view.buf, *topic = NULL;
+    int64_t length = 0;
+    int fits = end > 0 && end <= arrays[0].view.len && body[end - 1] == '\n';
+    for (const byte *line = body + (fits ? end : 0); line > body && without < patience;) {
+        line = line_start(body, line - 1);
+        const byte *first = line;
+        while (is_blank(*first)) first++;
+        without++;
+        if (*line == '#' || *first == '\n') continue;
+        without = 0;
+        const byte *over = first;
+        while (*over != '\n' && !is_blank(*over)) over++;
+        if (topic && (over - first != length || memcmp(topic, first, (size_t)length))) break;
+        topic = first;
+        length = over - first;
+        found = line - body;
+    }
+    give_back(arrays);
+    return fits ? PyLong_FromLongLong(without < patience ? found : -1) : too_small();
 }
 
 /* joined(body, at, length, which, separator) -> bytes: those docnos, each followed by the separator if >= 0 */
@@ -1102,7 +1148,8 @@ static PyMethodDef METHODS[] = {
     {"doubled", doubled, METH_VARARGS, NULL},
     {"hashes", hashes, METH_VARARGS, NULL},
     {"index_documents", index_documents, METH_VARARGS, NULL},
-    {"match", match, METH_VARARGS, NULL},
+    {"hits", hits_of, METH_VARARGS, NULL},
+    {"last_topic", last_topic, METH_VARARGS, NULL},
     {"joined", joined, METH_VARARGS, NULL},
     {"gathered", gathered, METH_VARARGS, NULL},
     {"printed", printed, METH_VARARGS, NULL},

@@ -155,7 +155,7 @@ def match(
     sizes = block.group_start[groups + 1] - block.group_start[groups]
     room = int(np.minimum(index.starts[judged + 1] - index.starts[judged], sizes).sum())
     topic, rank, document = (np.empty(room, np.int64) for _ in range(3))
-    hits = native.match(
+    hits = native.hits(
         body, block.at, block.length, block.hash, best, block.group_start, place, deepest,
         *index[:5], *index.tables, topic, rank, document,
     )  # fmt: skip
@@ -174,7 +174,7 @@ def among(
         ranks: IntArray = _numpy().match(body, at, length, hashed, which, whole, only, MANY, index)[1]
         return ranks - 1
     topic, rank, document = (np.empty(len(which), np.int64) for _ in range(3))
-    count = native.match(
+    count = native.hits(
         body, at, length, hashed, which, whole, only, MANY,
         *index[:5], *index.tables, topic, rank, document,
     )  # fmt: skip
