@@ -174,7 +174,7 @@ class Aligner:
             block = remaining(block, left_out)
             self.left_out += entries - len(block.columns.at)
         place = np.array([index.get(topic, -1) for topic in block.topics], np.int32)
-        groups = np.flatnonzero(place >= 0)
+        groups = (place >= 0).nonzero()[0]
         judged = place[groups]
         if self._seen[judged].any() or len(set(judged.tolist())) < len(judged):
             raise ValueError("a topic comes twice")

@@ -10,10 +10,8 @@ from leaderboard.trec.read.lines import BOM, Limits
 from leaderboard.trec.read.plain import plain_filler
 
 BUFFER_BYTES = 2**20
-
-
 _SPARE: deque[bytearray] = deque(maxlen=4)
-"""Bodies that nothing needs any more: to get new memory and clear it takes as long as reading a small file."""
+"""Bodies that nothing needs any more: new memory, cleared, takes as long as reading a small file."""
 
 
 def spare(size: int) -> bytearray:

@@ -33,11 +33,6 @@ def _numpy() -> Any:
     return numpy_kernel
 
 
-def name() -> str:
-    """Name of the kernel in use: `C` or `numpy`."""
-    return "numpy" if native is None else "C"
-
-
 class Parsed(NamedTuple):
     """Result of `columns`: ok is 0 where some line could not be read; consumed and lines count what was read
     of the block; the tag is the last line's, in qrels its iteration."""
@@ -144,21 +139,21 @@ def match(
     place: (groups,) which topic of the index a group is, -1 for none; best: as `order` gives it;
     depth: how many of a ranking count, None for all. Hits come by group, then rank.
     """
-    deepest = MANY if depth is None else depth
-    if native is None:
-        matched: tuple[IntArray, IntArray, IntArray] = _numpy().match(
-            body, block.at, block.length, block.hash, best, block.group_start, place, deepest, index
-        )
-        return matched
-    groups = np.flatnonzero(place >= 0)
+    groups = (place >= 0).nonzero()[0]
     judged = place[groups]
     sizes = block.group_start[groups + 1] - block.group_start[groups]
     room = int(np.minimum(index.starts[judged + 1] - index.starts[judged], sizes).sum())
+    columns = (block.at, block.length, block.hash, best, block.group_start)
+    return _hits(body, *columns, place, MANY if depth is None else depth, index, room)
+
+
+def _hits(*given: Any) -> tuple[IntArray, IntArray, IntArray]:
+    *asked, index, room = given
+    if native is None:
+        matched: tuple[IntArray, IntArray, IntArray] = _numpy().match(*asked, index)
+        return matched
     topic, rank, document = (np.empty(room, np.int64) for _ in range(3))
-    hits = native.hits(
-        body, block.at, block.length, block.hash, best, block.group_start, place, deepest,
-        *index[:5], *index.tables, topic, rank, document,
-    )  # fmt: skip
+    hits = native.hits(*asked, *index[:5], *index.tables, topic, rank, document)
     return topic[:hits], rank[:hits], document[:hits]
 
 
@@ -170,15 +165,7 @@ def among(
     at, length, hashed: of each docno of the body; which: those to look up, any number of times.
     """
     whole, only = np.array([0, len(which)], np.int32), np.zeros(1, np.int32)
-    if native is None:
-        ranks: IntArray = _numpy().match(body, at, length, hashed, which, whole, only, MANY, index)[1]
-        return ranks - 1
-    topic, rank, document = (np.empty(len(which), np.int64) for _ in range(3))
-    count = native.hits(
-        body, at, length, hashed, which, whole, only, MANY,
-        *index[:5], *index.tables, topic, rank, document,
-    )  # fmt: skip
-    return rank[:count] - 1
+    return _hits(body, at, length, hashed, which, whole, only, MANY, index, len(which))[1] - 1
 
 
 def printed(

@@ -21,6 +21,8 @@ from leaderboard.trec.read.usual import unnumbered, usual
 
 SHORTEST_ENTRY = 12
 """Bytes of a line with one character a field."""
+_ROOMS: deque[Columns] = deque(maxlen=4)
+"""Columns that nothing needs any more, as for bodies."""
 
 C = TypeVar("C", bound=Consumer)
 
@@ -122,11 +124,6 @@ def _scan(reader: "_Reader", consumer: C) -> Scanned[C]:
     )
 
 
-_ROOMS: deque[Columns] = deque(maxlen=4)
-"""Columns that nothing needs any more, as for bodies."""
-_NO_ROOM = Columns.with_room(0, 0)
-
-
 class _SplitTopic(Exception):
     """A topic's lines are not all together: blocks cannot be complete."""
 
@@ -142,7 +139,7 @@ class _Reader:
         self.line = 1
         self.split: dict[bytes, None] = {}
         self._seen: set[bytes] = set()
-        self._room = _NO_ROOM
+        self._room = Columns.with_room(0, 0)
 
     def blocks(self) -> Iterator[Block]:
         """The blocks, in order; raises Doubtful where a line needs a closer look."""
@@ -244,8 +241,7 @@ class _AheadReader(_Reader):
     def _parts(self) -> Iterator[_Part]:
         for buffer in self._filled():
             cut = buffer.end if buffer.final else last_topic(buffer.body, buffer.end)
-            room = _roomy(_NO_ROOM, buffer.end)
-            part = _Part(buffer.body, buffer.end, cut, buffer.final, room)
+            part = _Part(buffer.body, buffer.end, cut, buffer.final, _roomy(self._room, buffer.end))
             if cut:
                 yield part
                 buffer.taken, buffer.following = cut, spare(len(buffer.body))
