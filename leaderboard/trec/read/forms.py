@@ -109,7 +109,7 @@ class Head(NamedTuple):
         block = block[:SAMPLED_BYTES].removeprefix(BOM)
         if b"\0" in block or block.startswith((b"\xff\xfe", b"\xfe\xff")):
             return cls(block, [])
-        # One by one: of a large file only the first few are looked at.
+        # One by one: of a large file only the first few are needed.
         lines = (line.removesuffix(b"\n").removesuffix(b"\r") for line in BytesIO(block))
         data_lines = (line for line in lines if line.strip() and not line.startswith(b"#"))
         # One more than is checked: the last one of the block may be cut off.
