@@ -127,6 +127,8 @@ class Action:
     status: int = 200
     may: Callable[..., object] = policy.own_task
     """`may(session, viewer, *required placeholders)`: raises unless the viewer may; before all else."""
+    is_query: bool = False
+    """Whether the query of the address has the record's fields, in the form's too: it changes no object."""
     count: Callable[..., object] | None = None
     """`count(session, viewer, *placeholders, record)`: what is counted in a transaction of its own first.
 

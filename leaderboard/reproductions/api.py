@@ -1,22 +1,14 @@
 """Operations on runs that reproduce other runs."""
 
-from dataclasses import dataclass
-
+from leaderboard import fields
 from leaderboard.reproductions import ops as reproductions
 from leaderboard.reproductions.ops import OriginalRuns
 from leaderboard.reproductions.page import show, tables
-from leaderboard.scoring.web.waiting import have_computed
-from leaderboard.tasks.api.tasks import ANY
+from leaderboard.reproductions.page.show import ReproductionQuery
+from leaderboard.web.api import actions
 from leaderboard.web.api.operations import WRITE, Done, operation
 from leaderboard.web.rules import COMPUTED
 from leaderboard.web.session import reading, viewer, wake, writing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReproductionQuery:
-    """The measure; by default the board's first."""
-
-    measure: str | None = None
 
 
 class ReproducesBody(OriginalRuns):
@@ -26,7 +18,10 @@ class ReproducesBody(OriginalRuns):
     """
 
 
-@operation("GET", "/tasks/<slug>/reproductions", dict, query=ReproductionQuery, rule=COMPUTED)
+QUERY = fields.as_sent(ReproductionQuery)
+
+
+@operation("GET", "/tasks/<slug>/reproductions", dict, query=QUERY, rule=COMPUTED)
 def list_reproductions(slug: str, query: ReproductionQuery) -> dict[str, object]:
     """List the reproductions of a task
 
@@ -35,18 +30,7 @@ def list_reproductions(slug: str, query: ReproductionQuery) -> dict[str, object]
     return dict(tables.facts(show.reproductions_page(reading(), viewer(), slug, query.measure)))
 
 
-@operation("POST", "/tasks/<slug>/reproductions", Done, query=ReproductionQuery, scopes=ANY, status=202)
-def compute_reproductions(slug: str, query: ReproductionQuery) -> Done:
-    """Start comparing the document orders of a task's reproductions
-
-    An evaluator computes those that are missing; then read them by GET.
-    """
-    waiting = show.reproductions_page(reading(), viewer(), slug, query.measure).waiting
-    have_computed(waiting)
-    return Done(done=f"{len(waiting)} results requested")
-
-
-@operation("GET", "/tasks/<slug>/reproductions/<id:run_id>", dict, query=ReproductionQuery, rule=COMPUTED)
+@operation("GET", "/tasks/<slug>/reproductions/<id:run_id>", dict, query=QUERY, rule=COMPUTED)
 def reproduction(slug: str, run_id: int, query: ReproductionQuery) -> dict[str, object]:
     """Get a reproduction, level by level
 
@@ -79,7 +63,7 @@ def take_back_what_a_run_reproduces(run_id: int) -> Done:
 
 OPERATIONS = (
     list_reproductions,
-    compute_reproductions,
+    *actions.operations((show.COMPUTE,)),
     reproduction,
     say_what_a_run_reproduces,
     take_back_what_a_run_reproduces,

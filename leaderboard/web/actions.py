@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from flask import Blueprint, current_app, redirect, request, url_for
 from flask.typing import ResponseReturnValue
+from werkzeug.datastructures import MultiDict
 
 from leaderboard import fields
 from leaderboard.core.actions import Action, File, Received
@@ -67,9 +68,9 @@ def _view(
         try:
             # Other values in the address are fields like those of the form.
             others = {name: value for name, value in placeholders.items() if name not in action.placeholders}
-            values = sent(action.record) | others if action.record else None
+            values = sent(action.record, request.args if action.is_query else None) if action.record else {}
             outcome = action.do(
-                SESSIONS, asker, placeholders | named, values, settings(), _files(action.file)
+                SESSIONS, asker, placeholders | named, values | others, settings(), _files(action.file)
             )
         except refusals as error:
             if again is None or wants_json():
@@ -78,7 +79,7 @@ def _view(
         wake()
         if then is not None:
             return then(outcome.result, **placeholders)
-        return redirect(local_path(form.get("next", ""), _address(action.page, placeholders)), 303)
+        return redirect(local_path(form.get("next", ""), _address(action, placeholders)), 303)
 
     view.__doc__ = f"{action.summary}."
     view.action = action  # type: ignore[attr-defined]
@@ -100,19 +101,22 @@ def takes(record: type | None) -> Callable[[View], View]:
     return of
 
 
-def _address(page: str, placeholders: Mapping[str, Any]) -> str:
-    """The address of a page, which may have fewer placeholders than the form."""
-    takes = current_app.url_map.is_endpoint_expecting
-    return url_for(page, **{key: value for key, value in placeholders.items() if takes(page, key)})
+def _address(action: Action, placeholders: Mapping[str, Any]) -> str:
+    """The address of an action's page, which may have fewer placeholders than the form."""
+    takes, page = current_app.url_map.is_endpoint_expecting, action.page
+    address = url_for(page, **{key: value for key, value in placeholders.items() if takes(page, key)})
+    # What a form says in its own address is the state of the page.
+    state = request.full_path[len(request.path) :].rstrip("?")
+    return address.partition("?")[0] + state if action.is_query else address
 
 
-def sent(record: type) -> dict[str, Any]:
+def sent(record: type, form: MultiDict[str, str] | None = None) -> dict[str, Any]:
     """Values of a record as a form sends them: a box that is not ticked is not sent, and means no."""
-    form = request.form
+    form = request.form if form is None else form
     values: dict[str, Any] = {}
     for each in fields.of(record):
         if each.kind == "record":
-            values |= sent(each.type)
+            values |= sent(each.type, form)
         elif each.kind == "keyed":
             values[each.name] = _keyed(each.about)
         elif each.kind == "tick":

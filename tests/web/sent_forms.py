@@ -89,7 +89,7 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     "settings.clone_task": [("", {"slug": slug, "name": "A clone"}) for slug in ("draft", "sealed", "mine")],
     "people.invite_to_task": [("", {"role": "reader", "note": "Have a look."})],
     "people.give_role": [("", {"account": name, "role": "reader"}) for name in ("Zed", "Nobody")],
-    "many_comparisons.ask": [(query, {}) for query in COMPARED],
+    "many_comparisons.compute_comparison": [(query, {}) for query in COMPARED],
     "boards.standing": [("", {}), ("?measure=AP", {}), ("?edition=2", {})],
     "intervals.ask": [("", {}), ("?measure=AP", {})],
     "news.announce": [

@@ -13,7 +13,7 @@ from leaderboard.qrels.ops.sending import Judgments
 from leaderboard.qrels.page.revisions import lists, rank_changes, revision
 from leaderboard.qrels.page.revisions.rank_changes import ChangedJudgments, RankChanges
 from leaderboard.scoring.ops.qrels.files import MAIN
-from leaderboard.scoring.web.waiting import have_computed
+from leaderboard.scoring.ops.statistics.requests import computing
 from leaderboard.web import actions, http
 from leaderboard.web.charts import Ranks, SlopeChart, slope_chart
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
@@ -159,13 +159,12 @@ def draft_export(slug: str, token: str, form: str) -> ResponseReturnValue:
     )
 
 
-@blueprint.post("/tasks/<slug>/revisions/drafts/<token>/ranks")
-@rule(SIGNED_IN)
-def ranks(slug: str, token: str) -> ResponseReturnValue:
-    """Queue the scoring of runs under a draft."""
-    waiting = rank_changes.preview(reading(), viewer(), slug, token).waiting
-    have_computed([waiting] if waiting is not None else [])
-    return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
+RANKS = computing(
+    "ranks",
+    lambda *of_draft: list(filter(None, [rank_changes.preview(*of_draft).waiting])),
+    "/tasks/<slug>/revisions/drafts/<token>/ranks",
+    "revisions.draft",
+)
 
 
 def _made(made: Revision, slug: str, **_: str) -> ResponseReturnValue:
@@ -182,4 +181,4 @@ def to_draft(token: str, slug: str) -> ResponseReturnValue:
 actions.add_to(
     blueprint, (sending.SEND,), list_page, then={"draft_revision": to_draft}, refusals=(LeaderboardError,)
 )
-actions.add_to(blueprint, revisions.ACTIONS, _draft_page, then={"publish_revision": _made})
+actions.add_to(blueprint, (RANKS, *revisions.ACTIONS), _draft_page, then={"publish_revision": _made})

@@ -1,7 +1,6 @@
 """The reproductions of a task, one of them level by level, and both as files."""
 
-from flask import Blueprint, redirect, request, url_for
-from flask.typing import ResponseReturnValue
+from flask import Blueprint, request, url_for
 
 from leaderboard.comparisons.web.comparisons import MOST_LINKED
 from leaderboard.reproductions.page import show, tables
@@ -12,11 +11,10 @@ from leaderboard.reproductions.page.show import (
     TopicScores,
     place_of,
 )
-from leaderboard.scoring.web.waiting import have_computed
-from leaderboard.web import http
+from leaderboard.web import actions, http
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import Pair, PlaneChart, ScatterChart, plane_chart, scatter_chart
-from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("reproductions", __name__)
@@ -41,12 +39,7 @@ def index(slug: str) -> ReproductionsPage:
     return show.reproductions_page(reading(), viewer(), slug, request.args.get("measure") or None)
 
 
-@blueprint.post("/tasks/<slug>/reproductions")
-@rule(SIGNED_IN)
-def ask(slug: str) -> ResponseReturnValue:
-    """Have computed what the page of the reproductions waits for."""
-    have_computed(index(slug).waiting)
-    return redirect(url_for("reproductions.index", slug=slug, **kept(STATE)), 303)
+actions.add_to(blueprint, (show.COMPUTE,))
 
 
 @http.with_files(

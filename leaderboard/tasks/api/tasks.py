@@ -17,12 +17,11 @@ from leaderboard.boards.page import history, intervals, tables, view
 from leaderboard.boards.page.leaders import LeaderOfTask
 from leaderboard.boards.page.view import BoardChoice
 from leaderboard.core import policy
-from leaderboard.core.policy import Scope
 from leaderboard.db.tables import Collection
 from leaderboard.errors import NotFound
+from leaderboard.fields import Field
 from leaderboard.scoring.ops import collections
-from leaderboard.scoring.ops.statistics.requests import WaitingResult
-from leaderboard.scoring.web.waiting import have_computed
+from leaderboard.scoring.ops.statistics.requests import MEASURE, computing
 from leaderboard.tables.record import Column, Table
 from leaderboard.tasks.api import pictures
 from leaderboard.tasks.api.drafts import CollectionAnswer, OwnTask, SettingsAnswer, collection_answer
@@ -46,7 +45,7 @@ from leaderboard.web.api.answers import (
     TaskList,
 )
 from leaderboard.web.api.lists import ListQuery, MeasureQuery, Rows, part
-from leaderboard.web.api.operations import ORGANISE, Done, Reply, operation
+from leaderboard.web.api.operations import ORGANISE, Reply, operation
 from leaderboard.web.rules import COMPUTED, SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, settings, viewer, writing
 from leaderboard.zones import Moment
@@ -201,9 +200,6 @@ def _board(shown: Board) -> BoardAnswer:
     )
 
 
-ANY = (Scope.READ, Scope.SUBMIT, Scope.ORGANISE)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunsQuery(MeasureQuery):
     """The runs and columns of a board: measures, run facts, extras.
@@ -230,8 +226,10 @@ class RunsQuery(MeasureQuery):
 class StatisticsQuery:
     """The measure and phase of the board."""
 
-    measure: str | None = None
-    phase: str | None = None
+    measure: Annotated[str | None, MEASURE] = None
+    phase: Annotated[
+        str | None, Field(title="Phase", help="The name of a phase; default: the open one, or the only one.")
+    ] = None
 
 
 @operation("GET", "/tasks/<slug>/runs", Rows, query=RunsQuery)
@@ -315,18 +313,17 @@ def mean_intervals(slug: str, query: MeasureQuery) -> Reply:
     return part(intervals.table(page), query, "run")
 
 
-@operation("POST", "/tasks/<slug>/statistics", Done, query=StatisticsQuery, scopes=ANY, status=202)
-def compute_statistics(slug: str, query: StatisticsQuery) -> Done:
-    """Start computing the statistics of a leaderboard
-
-    Wins and losses, rank ranges and intervals; an evaluator computes those that are missing.
-    """
-    shown = boards.board(reading(), viewer(), slug, query.measure)
-    page = intervals.page(reading(), viewer(), slug, query.measure, one_per_team=False)
-    waiting: list[Any] = [shown.standing] if isinstance(shown.standing, WaitingResult) else []
-    waiting += page.waiting
-    have_computed(waiting)
-    return Done(done=f"{len(waiting)} results requested")
+COMPUTE = computing(
+    "compute_statistics",
+    lambda session, viewer, slug, asked: [
+        *boards.board(session, viewer, slug, asked.measure).waiting,
+        *intervals.page(session, viewer, slug, asked.measure, one_per_team=False).waiting,
+    ],
+    path="/tasks/<slug>/statistics",
+    summary="Start computing the statistics of a leaderboard",
+    more="Wins and losses, rank ranges and intervals; an evaluator computes those that are missing.",
+    record=StatisticsQuery,
+)
 
 
 READS = (
@@ -338,7 +335,7 @@ READS = (
     list_collections,
     show_collection,
     mean_intervals,
-    compute_statistics,
+    *actions.operations((COMPUTE,)),
 )
 
 

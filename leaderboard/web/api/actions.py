@@ -48,7 +48,7 @@ def _operation(action: Action, answer: Answer | None, before: Before | None) -> 
         return answer[1](outcome.result, **placeholders) if answer[1] else checked
 
     # A file is the body, and a request that deletes has none.
-    is_query = action.file is not None or action.method == "DELETE"
+    is_query = action.is_query or action.file is not None or action.method == "DELETE"
     return Operation(
         method=action.method,
         path=action.path,

@@ -14,7 +14,6 @@ DONE_BY = {
     "checks.check": "check_run",
     "run_facts.describe": "describe_run",
     "reproduction_links.save": "say_what_a_run_reproduces",
-    "reproductions.ask": "compute_reproductions",
     "pools.create": "make_pool",
     "judging.judge": "judge",
     "tokens.revoke": "revoke_token",
@@ -29,7 +28,7 @@ NOT_DONE = {
     "members.link": "a link that lets into an account is made by a person",
     "tokens.make": "a token that made tokens could outlive its own end",
     "batches": "a program sends its files one by one, each with an answer of its own",
-    **dict.fromkeys(("many_comparisons.ask", "boards.standing", "intervals.ask", "pool_audits.ask"), PAGE),
+    **dict.fromkeys(("boards.standing", "intervals.ask", "pool_audits.ask"), PAGE),
     "revisions.ranks": PAGE,
     **dict.fromkeys(("labelling", "labelling_decisions", "labelling_desk"), DESK),
 }
