@@ -61,7 +61,7 @@ class Field:
     is_percent: bool = False
     """Whether a form asks for a share in percent."""
     read: Callable[[str], Any] = str
-    """Makes a value of the text of a line, a box or rows; raises ValueError with the rule it breaks."""
+    """Makes a value of a line's, a box's or a number's text; raises ValueError with the rule it breaks."""
     is_secret: bool = False
     """Whether no problem and no record says its value."""
     only_of: str = ""
@@ -216,7 +216,7 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
 
 
 def _number(about: Field, value: Any) -> int:
-    text = str(value).strip()
+    text = str(about.read(value) if isinstance(value, str) else value).strip()
     digits = text.removeprefix("-") if about.least < 0 else text
     is_whole = not isinstance(value, bool) and digits.isascii() and digits.isdigit()
     is_large = is_whole and (len(text) > 13 or int(text) > about.most)
@@ -261,7 +261,7 @@ def _remedy(each: Asked, rule: str) -> str:
         return f"Give {each.about.title.lower()}."
     if each.kind == "decimal":
         return "Enter a number."
-    if each.kind == "number":
+    if each.kind == "number" and each.about.read is str:
         may_be_empty = NoneType in get_args(each.type)
         return f"Enter digits only{', or leave it empty for no limit' if may_be_empty else ''}."
     return "Shorten it." if each.kind == "line" else "Choose again."

@@ -9,7 +9,7 @@ from leaderboard.runs import slots
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from flask import Blueprint
+    from flask import Blueprint, Flask
 
     from leaderboard.web.api.operations import Operation
 
@@ -58,6 +58,13 @@ def _command() -> "slots.Command":
     return lambda: reproduces
 
 
+def _set_up(app: "Flask") -> None:
+    from leaderboard import fields
+    from leaderboard.reproductions.ops import OriginalRuns
+
+    app.jinja_env.globals["original_runs"] = fields.of(OriginalRuns)
+
+
 def _fill() -> None:
     slots.ADMITTED.add(_admitted)
     slots.MADE.add(_made)
@@ -70,6 +77,7 @@ FEATURE = Feature(
     "reproductions",
     pages=_pages,
     operations=_operations,
+    set_up=_set_up,
     fill=_fill,
     parts={"runs/upload": "reproductions/upload.html", "runs/actions": "reproductions/action.html"},
     tabs=(Tab("Compare", "Curves", "Reproductions", "reproductions.index", ("rankings",)),),

@@ -72,7 +72,7 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     ],
     "uploads.withdraw_run": [("", WHY)],
     "run_facts.describe": [("", {"type": "manual"})],
-    "reproduction_links.save": [
+    "reproduction_links.say_what_a_run_reproduces": [
         ("", {}),
         *(("", {"original": str(run_id)}) for run_id in (*range(1, 13), 99)),
     ],

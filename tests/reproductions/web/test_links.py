@@ -45,27 +45,30 @@ def said(database: Database) -> dict[int, OriginalRuns]:
 
 
 def test_the_form_says_it_and_takes_it_back(olga: FlaskClient, database: Database, made: Reproduced) -> None:
-    """A number or the address of a page; three empty fields take it back, twice does no harm."""
+    """A number or the address of a page; a button takes it back, and there is nothing to take back twice."""
     address = f"/runs/{made.new_again}/reproduces"
     fields = {"original": f"http://localhost/runs/{made.new}", "original_baseline": str(made.base)}
     assert olga.post(address, data={**fields, "baseline": str(made.base_again)}).status_code == 303
     assert said(database) == {made.new_again: made.reproduced}
     page = parsed(olga.get(address))
-    assert [str(field["value"]) for field in page.select("main input[maxlength]")] == [
+    assert [str(field["value"]) for field in page.select("main input[inputmode]")] == [
         *(str(made.new), str(made.base), str(made.base_again))
     ]
     assert "Reproduces new" in text_of(olga.get(f"/runs/{made.new_again}"))
     assert "Reproduced by new-again" in text_of(olga.get(f"/runs/{made.new}"))
-    for _ in range(2):
-        assert olga.post(address, data={}).status_code == 303
+    assert olga.post(address, data={}).status_code == 422
+    (back,) = page.select("form[action$=delete]")
+    for status in (303, 409):
+        assert olga.post(str(back["action"])).status_code == status
         assert said(database) == {}
+    assert not parsed(olga.get(address)).select("form[action$=delete]")
 
 
 @pytest.mark.parametrize(
     ("fields", "rule"),
     [
         ({"original": "bm25"}, "must be the number of a run"),
-        ({"baseline": "1"}, "A baseline alone does not make a reproduction"),
+        ({"baseline": "1"}, "is missing"),
         ({"original": "999"}, "is not a run on this site that you can see"),
         ({"original": "4"}, "is the run itself"),
     ],
@@ -79,7 +82,7 @@ def test_a_wrong_form_is_shown_again(
     assert response.status_code == 422
     assert rule in text_of(response)
     ((name, typed),) = fields.items()
-    assert [str(field["value"]) for field in parsed(response).select(f"#{name}")] == [typed]
+    assert [str(field["value"]) for field in parsed(response).select(f"#reproduces-{name}")] == [typed]
     assert said(database) == {}
 
 
