@@ -122,7 +122,7 @@ def _asked(name: str, hint: Any, default: Any) -> Asked:
 def _kind(plain: Any, about: Field) -> str:
     bare = next((each for each in get_args(plain) if each is not NoneType), plain)
     kinds = {bool: "tick", int: "number", float: "decimal", datetime: "moment"}
-    if get_origin(plain) is Mapping:
+    if Mapping in (get_origin(plain), get_origin(bare)):
         return "keyed"
     if bare is bool and NoneType in get_args(plain):
         return "maybe"
@@ -317,7 +317,7 @@ def as_sent(record: type) -> type:
             with_limits = Annotated[kind, Meta(extra_json_schema=_limits(each))]
             with_default = () if each.is_required else (field(default=each.default),)
             if each.kind == "keyed" and not each.is_required:
-                with_default = (field(default_factory=dict),)
+                with_default = (field(default=None) if each.default is None else field(default_factory=dict),)
             parts.append((each.name, with_limits, *with_default))
     made = make_dataclass(record.__name__, parts, frozen=True, slots=True, kw_only=True)
     made.__doc__ = record.__doc__

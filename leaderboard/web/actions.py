@@ -34,13 +34,15 @@ def add_to(
     *,
     then: Mapping[str, Then] = NONE,
     before: Mapping[str, Callable[..., ResponseReturnValue | None]] = NONE,
+    reads: Mapping[str, Callable[..., Mapping[str, Any]]] = NONE,
     refusals: tuple[type[LeaderboardError], ...] = REFUSALS,
     who: Access = SIGNED_IN,
 ) -> None:
     """Give every action that has a form the route of it.
 
     Without `again` a refusal is a separate page. then: action's name -> the response when it is done, if not
-    the page with the form; before: checks of the request, which may answer it. refusals: the errors shown
+    the page with the form; before: checks of the request, which may answer it; reads: the record's values in
+    a form with fields of its own. refusals: the errors shown
     above the form, which is shown again.
     """
     for action in actions:
@@ -48,7 +50,7 @@ def add_to(
             name = action.name
             body = Body[action.file.body] if action.file else Body.SMALL
             view = rule(PUBLIC if action.is_public else who, body)(
-                _view(action, again, then.get(name), before.get(name), refusals)
+                _view(action, again, then.get(name), before.get(name), reads.get(name), refusals)
             )
             blueprint.add_url_rule(action.form, action.name, view, methods=["POST"])
 
@@ -58,6 +60,7 @@ def _view(
     again: Again | None,
     then: Then | None,
     before: Callable[..., ResponseReturnValue | None] | None,
+    reads: Callable[..., Mapping[str, Any]] | None,
     refusals: tuple[type[LeaderboardError], ...],
 ) -> Callable[..., ResponseReturnValue]:
     def view(**placeholders: Any) -> ResponseReturnValue:
@@ -68,9 +71,13 @@ def _view(
         try:
             # Other values in the address are fields like those of the form.
             others = {name: value for name, value in placeholders.items() if name not in action.placeholders}
-            values = sent(action.record, request.args if action.is_query else None) if action.record else {}
+            values: Mapping[str, Any] = {}
+            if reads is not None:
+                values = reads(**placeholders)
+            elif action.record:
+                values = sent(action.record, request.args if action.is_query else None)
             outcome = action.do(
-                SESSIONS, asker, placeholders | named, values | others, settings(), _files(action.file)
+                SESSIONS, asker, placeholders | named, {**values, **others}, settings(), _files(action.file)
             )
         except refusals as error:
             if again is None or wants_json():

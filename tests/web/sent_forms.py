@@ -132,6 +132,6 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     ],
     "naming.give_pseudonyms": [("", {"until": "close", "is_sure": ""})],
     "groups.declare_group": [("", {"name": "students", "teams": "1"})],
-    "pools.create": [("", {"method": "depth", "depth": "5", "run": str(run)}) for run in (1, 4, 7)],
+    "pools.make_pool": [("", {"method": "depth", "depth": "5", "run": str(run)}) for run in (1, 4, 7)],
 }
 """Endpoint -> the queries and forms it is sent, others an empty one; a file is its content and name."""

@@ -161,10 +161,10 @@ def make(
     """Create a pool from a task's runs, as a draft unless it is opened."""
     from leaderboard.core.policy import OPERATOR
     from leaderboard.judging.ops.pools import pools, previews
-    from leaderboard.judging.ops.pools.previews import Plan
+    from leaderboard.judging.ops.pools.previews import PoolPlan
 
-    plan = Plan(
-        spec=_spec(name, then, depth, budget, values),
+    plan = PoolPlan(
+        _spec(name, then, depth, budget, values),
         runs=runs,
         primary_first=primary_first,
         cap=cap,

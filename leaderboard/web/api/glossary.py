@@ -332,8 +332,6 @@ WORDS = {
     "People.people": "Everyone with a role in the task.",
     "PersonAnswer.account": "The number of the account.",
     "PoolMade.state": "draft, open or closed.",
-    "PoolPlan.method": "`name` and parameters of the pooling method; null for the default.",
-    "PoolPlan.runs": "official, all, or chosen (those of `chosen`).",
     "ReferenceBody.measure": "The key of a measure of the board; empty for its ranking measure.",
     "ReferenceQuery.measure": "The measure, for a board file with several.",
     "ResidualBody.earlier": "The earlier revisions, by number.",

@@ -17,7 +17,7 @@ from leaderboard.db.tables import Assessment, Pool, PoolTopic, Task, Topic
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.fields import Field
 from leaderboard.judging.ops.pools import previews as pool_documents
-from leaderboard.judging.ops.pools.previews import MOST_SECONDS, SECONDS, PoolDocument, Preview
+from leaderboard.judging.ops.pools.previews import MOST_SECONDS, SECONDS, PoolDocument, PoolPlan, Preview
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.pooling.methods import method
 from leaderboard.scoring.ops import collections, setting_values
@@ -300,6 +300,19 @@ def coordinated(session: Session, viewer: Viewer, slug: str) -> Task:
     return policy.own_task(session, viewer, slug, policy.coordinates)
 
 
+MAKE = Action(
+    name="make_pool",
+    summary="Create a pool",
+    more="Creates a draft; open it when its assessors have topics. For answers, it contains the cited "
+    "documents.",
+    path="/tasks/<slug>/pools",
+    form="/tasks/<slug>/pools",
+    may=coordinated,
+    record=PoolPlan,
+    plan=pool_documents.preview,
+    act=lambda session, viewer, _, previewed, plan: add(session, viewer, previewed, plan.note),
+    status=201,
+)
 ACTIONS = (
     Action(
         name="change_pool",
