@@ -121,7 +121,7 @@ def _asked(name: str, hint: Any, default: Any) -> Asked:
 
 def _kind(plain: Any, about: Field) -> str:
     bare = next((each for each in get_args(plain) if each is not NoneType), plain)
-    kinds = {bool: "tick", int: "number", float: "decimal", datetime: "moment"}
+    kinds = {bool: "tick", int: "number", float: "decimal", datetime: "moment", zones.Moment: "moment"}
     if Mapping in (get_origin(plain), get_origin(bare)):
         return "keyed"
     if bare is bool and NoneType in get_args(plain):
@@ -329,7 +329,7 @@ def _plain(each: Asked) -> Any:
     if each.kind == "rows":
         return GenericAlias(tuple, (as_sent(get_args(each.type)[0]), ...))
     if each.kind == "moment":
-        return str | None
+        return each.type if zones.Moment in get_args(each.type) else str | None
     if each.kind == "texts" and each.is_required and each.type == tuple[str, ...]:
         return tuple[Annotated[str, Meta(extra_json_schema={"pattern": FILLED})], ...]
     if each.kind == "ticks" and each.about.choices:

@@ -13,7 +13,6 @@ DONE_BY = {
     "uploads.send": "send_run",
     "checks.check": "check_run",
     "run_facts.describe": "describe_run",
-    "judging.judge": "judge",
     "tokens.revoke": "revoke_token",
     "imports.look": "import_task",
     "imports.make": "import_task",
