@@ -351,7 +351,10 @@ def _limits(each: Asked) -> dict[str, Any]:
         return {"propertyNames": {"enum": list(about.choices)}} if about.choices else {}
     if each.kind == "ticks":
         return {"minItems": 1} if each.is_required else {}
-    return {"pattern": FILLED} if each.is_required and each.kind == "line" and about.least else {}
+    if each.kind not in ("line", "text"):
+        return {}
+    filled = {"pattern": FILLED} if each.is_required and each.kind == "line" and about.least else {}
+    return {"maxLength": about.longest} | filled
 
 
 def documented(**schema: Any) -> Meta:

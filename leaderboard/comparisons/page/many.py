@@ -53,7 +53,8 @@ class Choice:
         int | None, Field(title="Baseline", help="The number of the run that the others are compared with.")
     ] = None
     edition: Annotated[
-        int | None, Field(title="Edition", help="An edition of the board; default: the current one.")
+        int | None,
+        Field(title="Edition", help="The number of an edition of the board; default: the current one."),
     ] = None
 
 

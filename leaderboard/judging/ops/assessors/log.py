@@ -45,7 +45,9 @@ class SentLabel:
     key: Annotated[str, _KEY]
     docno: Annotated[str, Field(title="Document", help="The document's identifier.", longest=2**16)]
     grade: Annotated[int | None, Field(title="Grade", help="Null skips the document.", least=-99, most=99)]
-    note: Annotated[str, Field(title="Note", help="Of your own.", longest=judging.NOTE_CHARACTERS)] = ""
+    note: Annotated[
+        str, Field(title="Note", help="Why, in your own words.", longest=judging.NOTE_CHARACTERS)
+    ] = ""
     shown_at: Annotated[Moment | None, Field(title="Shown at", help="When the document was shown.")] = None
     saved_at: Annotated[Moment | None, Field(title="Saved at", help="When your device saved it.")] = None
     sent_at: Annotated[

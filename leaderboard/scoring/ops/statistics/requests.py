@@ -349,7 +349,9 @@ def ask_for(session: Session, viewer: Viewer, waiting: Iterable[WaitingResult]) 
         have_computed(session, request, account_id)
 
 
-MEASURE = Field(title="Measure", help="A key such as `nDCG@10`; default: the primary measure.")
+MEASURE = Field(
+    title="Measure", help="The key of a measure, such as `nDCG@10`; default: the primary measure."
+)
 
 
 def computing(
