@@ -15,11 +15,9 @@ if TYPE_CHECKING:
 
 
 def _pages() -> "Iterable[Blueprint]":
-    from leaderboard.reproductions.web import links as reproduction_links
     from leaderboard.reproductions.web import reproductions
 
-    modules = (reproduction_links, reproductions)
-    return (module.blueprint for module in modules)
+    return (reproductions.links, reproductions.blueprint)
 
 
 def _operations() -> "dict[str, tuple[Operation, ...]]":
@@ -41,9 +39,9 @@ def _made() -> "slots.Made":
 
 
 def _form() -> "slots.Form":
-    from leaderboard.reproductions.web import links
+    from leaderboard.reproductions.web import reproductions
 
-    return links.of_upload
+    return reproductions.of_upload
 
 
 def _mentions() -> "slots.Mentions":

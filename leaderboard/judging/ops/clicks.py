@@ -231,8 +231,9 @@ ACTIONS = (
         path="/tasks/<slug>/clicks/<id:number>",
         form="/tasks/<slug>/clicks/<id:number>/delete",
         page="clicks.show",
+        more="Revisions made from it are kept.",
         act=remove_import,
-        done=lambda *_: "log deleted",
+        done="log deleted",
         command="remove",
     ),
 )

@@ -426,7 +426,7 @@ def _bring_in(
 IMPORT = Action(
     name="import_pool",
     summary="Import a pool from a file",
-    more="The body is the file, in NIST's pool format, as CSV or as JSON lines.",
+    more="The file is in NIST's pool format, CSV or JSON lines.",
     path="/tasks/<slug>/pools/import",
     form="/tasks/<slug>/pools/import",
     page="pools.index",

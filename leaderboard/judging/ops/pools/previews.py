@@ -84,7 +84,12 @@ class PoolPlan:
         int | None, Field(title="Maximum runs per team", help="No limit if empty.", most=MOST_PER_TEAM)
     ] = None
     reuse: Annotated[
-        bool, Field(title="Reuse", help="Whether to reuse judgments instead of judging documents again.")
+        bool,
+        Field(
+            title="Reuse",
+            help="Whether to reuse judgments instead of judging documents again.",
+            option="reuse/--anew",
+        ),
     ] = True
     seed: Annotated[
         int, Field(title="Seed", help="The same seed draws the same documents.", least=0, most=LARGEST_SEED)
