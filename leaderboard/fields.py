@@ -56,6 +56,8 @@ class Field:
     """Whether only the API asks for it: forms and commands know it otherwise, such as a file's name."""
     prefix: str = ""
     """Of texts by key: what the form's fields have before their keys."""
+    each: "Mapping[str, Field]" = field(default_factory=lambda: MappingProxyType({}))
+    """Of texts by key: key -> what it says; a command has an option for each."""
     typed: str = ""
     """How a form's text holds several values: as `words`, or as `lines`; empty for boxes to tick."""
     is_percent: bool = False
@@ -215,6 +217,21 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
     return each.about.read(value) if each.kind in ("line", "text") else value
 
 
+def keys(about: Field) -> Mapping[str, object]:
+    """The keys that texts by key may have; empty: any."""
+    return about.each or about.choices
+
+
+def _keyed(about: Field, texts: Mapping[str, Any]) -> dict[str, Any]:
+    # Settings are refused where they are changed, all of them at once.
+    known = about.each
+    unknown = next((key for key in texts if known and key not in known), None)
+    if unknown is not None:
+        rule = f"is not known; use one of {', '.join(known)}."
+        raise Invalid(f"{unknown[:64]!r} {rule}", [Problem(rule, field=unknown[:64])])
+    return dict(texts)
+
+
 def _number(about: Field, value: Any) -> int:
     text = str(about.read(value) if isinstance(value, str) else value).strip()
     digits = text.removeprefix("-") if about.least < 0 else text
@@ -348,7 +365,7 @@ def _limits(each: Asked) -> dict[str, Any]:
     if each.kind == "choice":
         return {"enum": list(about.choices)}
     if each.kind == "keyed":
-        return {"propertyNames": {"enum": list(about.choices)}} if about.choices else {}
+        return {"propertyNames": {"enum": list(keys(about))}} if keys(about) else {}
     if each.kind == "ticks":
         return {"minItems": 1} if each.is_required else {}
     if each.kind not in ("line", "text"):

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
@@ -11,7 +11,7 @@ import click
 
 from leaderboard.accounts.ops import teams
 from leaderboard.core import policy
-from leaderboard.core.cli.actions import command
+from leaderboard.core.cli.actions import chosen, command, options
 from leaderboard.core.cli.failures import Failure
 from leaderboard.core.cli.site import FILE, data_option, opened
 from leaderboard.core.phase_rules import KINDS
@@ -38,24 +38,9 @@ from leaderboard.runs.page.outward import HubTask, RunAddresses
 from leaderboard.scoring.ops import run_facts as run_descriptions
 from leaderboard.tables.yaml import yaml_text
 from leaderboard.trec import facts as facts_files
-from leaderboard.trec.facts import FIELDS
 from leaderboard.trec.read import bundles
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.read.lines import Limits
-
-
-def fact_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """An option for each run attribute, such as --latency "12.5 ms"."""
-    for fact in reversed(FIELDS):
-        hint = f"{fact.title}. {fact.hint}"
-        kind = click.Choice(["", *fact.choices]) if fact.choices else None
-        shown = f"[{'|'.join(fact.choices)}]" if fact.choices else None
-        command = click.option(fact.option, fact.key, type=kind, metavar=shown, help=hint)(command)
-    return command
-
-
-def _given(facts: Mapping[str, str | None]) -> dict[str, str]:
-    return {key: text for key, text in facts.items() if text is not None}
 
 
 @click.group()
@@ -80,7 +65,7 @@ def run() -> None:
 @click.option("--name-from", type=click.Choice(["file", "tag"]), default="file", show_default=True)
 @click.option("--phase", default="", help="Phase to submit the runs to [the open phase].")
 @click.option("--late", default="", help="Why the runs count after the deadline; shown with them.")
-@fact_options
+@options(run_descriptions.RunChanges, without=("description",))
 @data_option
 def add(
     slug: str,
@@ -93,7 +78,7 @@ def add(
     phase: str,
     late: str,
     data: Path | None,
-    **facts: str | None,
+    **facts: Any,
 ) -> None:
     """Add run files, folders of run files, or zip and tar archives; a rejected file does not stop the others.
 
@@ -108,7 +93,7 @@ def add(
         team=whose,
         names_from=name_from,
         kind=kind,
-        facts=facts_files.read_fact_fields(_given(facts)),
+        facts=facts_files.read_fact_fields(chosen(run_descriptions.RunChanges, facts).get("facts", {})),
         runs=runs,
         phase=phase,
         late=late,
@@ -181,21 +166,11 @@ def primary(run_id: int, undo: bool, why: str, data: Path | None) -> None:
 
 for _action in (withdrawals.WITHDRAW, withdrawals.RESTORE, withdrawals.REVIEW):
     run.add_command(command(_action))
+run.add_command(
+    command(run_descriptions.DESCRIBE, say=lambda outcome, run_id: f"Run {run_id}: {outcome.done}.")
+)
 for _added in slots.COMMANDS:
     run.add_command(_added())
-
-
-@run.command()
-@click.argument("run_id", type=int)
-@fact_options
-@data_option
-def describe(run_id: int, data: Path | None, **facts: str | None) -> None:
-    """Edit the description of a run; empty values clear fields. The rankings never change."""
-    with opened(data) as (database, _), database.write() as session:
-        changed = run_descriptions.describe_run(session, OPERATOR, run_id, _given(facts))
-    click.echo(
-        f"Run {run_id}: {', '.join(changed)} changed." if changed else f"Run {run_id}: nothing changed."
-    )
 
 
 @run.command()

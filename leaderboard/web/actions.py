@@ -20,8 +20,9 @@ from leaderboard.web.session import SESSIONS, settings, viewer, wake
 
 Again = Callable[..., str]
 """Makes the page with the form again, of its address's placeholders and the error."""
-Then = Callable[..., ResponseReturnValue]
-"""Maker of the response after an action, from what it returned and the address's placeholders."""
+Then = Callable[..., ResponseReturnValue | None]
+"""Maker of the response after an action, from what it returned and the address's placeholders; None: the
+action's page."""
 NONE: Mapping[str, Callable[..., Any]] = MappingProxyType({})
 REFUSALS = (Invalid, Conflict, OverQuota)
 View = TypeVar("View", bound=Callable[..., ResponseReturnValue])
@@ -84,8 +85,8 @@ def _view(
                 raise
             return form_again(again(**placeholders, error=error), error)
         wake()
-        if then is not None:
-            return then(outcome.result, **placeholders)
+        if then is not None and (answered := then(outcome.result, **placeholders)) is not None:
+            return answered
         return redirect(local_path(form.get("next", ""), _address(action, placeholders)), 303)
 
     view.__doc__ = f"{action.summary}."
@@ -145,7 +146,7 @@ def _keyed(about: Field) -> dict[str, str]:
         for name, values in request.form.lists()
         if name.startswith(about.prefix)
     }
-    return {key: " ".join(by_name[key]) for key in about.choices or by_name if key in by_name}
+    return {key: " ".join(by_name[key]) for key in fields.keys(about) or by_name if key in by_name}
 
 
 def form(

@@ -71,7 +71,7 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
         ("", {"file": (b"99 Q0 a 1 1 t\n", "run.txt")}),
     ],
     "uploads.withdraw_run": [("", WHY)],
-    "run_facts.describe": [("", {"type": "manual"})],
+    "run_facts.describe_run": [("", {"type": "manual"})],
     "reproduction_links.say_what_a_run_reproduces": [
         ("", {}),
         *(("", {"original": str(run_id)}) for run_id in (*range(1, 13), 99)),

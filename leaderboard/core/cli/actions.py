@@ -15,6 +15,8 @@ from leaderboard.fields import Asked
 
 FIELD = "field_"
 """Before the names of what options say: an argument may have the name of a field."""
+BY_KEY = "__"
+"""Between a field of texts by key and a key, each of which has an option."""
 
 
 def command(
@@ -93,9 +95,16 @@ def options(
 def _flat(record: type) -> list[Asked]:
     flat: list[Asked] = []
     for each in fields.of(record):
-        about = each.about
-        hidden = about.is_carried or about.is_of_api or (each.kind == "keyed" and not about.is_argument)
-        flat += _flat(each.type) if each.kind == "record" else [] if hidden else [each]
+        is_hidden = each.about.is_carried or each.about.is_of_api
+        if each.kind == "record":
+            flat += _flat(each.type)
+        elif each.about.each:
+            flat += [
+                Asked(f"{each.name}{BY_KEY}{key}", "keyed", about, str, "")
+                for key, about in each.about.each.items()
+            ]
+        elif not is_hidden and (each.kind != "keyed" or each.about.is_argument):
+            flat.append(each)
     return flat
 
 
@@ -109,7 +118,9 @@ def _parameter(each: Asked, *, has_more: bool) -> Any:
     option = f"--{about.option or each.name.replace('_', '-')}"
     is_named = about.title.lower().rstrip("s") in about.help.lower()
     help = about.help if is_named else f"{about.title}. {about.help}".rstrip()
-    choices = click.Choice([choice for choice in about.choices if choice]) if about.choices else None
+    # An empty text by key removes it.
+    blank = [""] if each.kind == "keyed" else []
+    choices = click.Choice([*blank, *filter(None, about.choices)]) if about.choices else None
     if each.kind == "tick":
         return click.option(option, name, is_flag=True, default=None, help=help)
     if each.kind in ("ticks", "texts"):
@@ -153,4 +164,7 @@ def chosen(record: type, given: Mapping[str, Any]) -> dict[str, Any]:
         if each.about.otherwise and values.get(each.name, "") not in ("", *each.about.choices):
             choice, field = each.about.otherwise
             values |= {field: values[each.name], each.name: choice}
+        elif each.kind == "keyed" and each.name in values:
+            name, _, key = each.name.partition(BY_KEY)
+            values[name] = values.get(name, {}) | {key: values.pop(each.name)}
     return values

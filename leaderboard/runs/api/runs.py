@@ -3,11 +3,10 @@
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from math import ceil
 from pathlib import Path
-from typing import Annotated
 
 from flask import Response, url_for
 
@@ -26,7 +25,6 @@ from leaderboard.runs.page.rankings import ranking
 from leaderboard.runs.web import checks, uploads
 from leaderboard.runs.web.files import answer
 from leaderboard.scoring.ops import run_facts as facts
-from leaderboard.trec.facts import FIELD_OF
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api import actions, repeats
 from leaderboard.web.api.answers import (
@@ -37,11 +35,10 @@ from leaderboard.web.api.answers import (
     UploadAnswer,
     findings,
 )
-from leaderboard.web.api.limits import names_of
 from leaderboard.web.api.lists import ListQuery, MeasureQuery, Rows, part
-from leaderboard.web.api.operations import BODY_OF_FILE, FILE_TO_CHECK, LOOK, SUBMIT, WRITE, Reply, operation
+from leaderboard.web.api.operations import BODY_OF_FILE, FILE_TO_CHECK, LOOK, SUBMIT, Reply, operation
 from leaderboard.web.rules import SIGNED_IN, Rule
-from leaderboard.web.session import finish_reading, reading, token, viewer, wake, writing
+from leaderboard.web.session import finish_reading, reading, token, viewer, wake
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,14 +67,6 @@ class SendQuery(RunProperties):
 
     image: str = ""
     commit: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunChanges:
-    """Changes to the description of a run; facts by their keys, an empty text removes one."""
-
-    description: str | None = None
-    facts: Annotated[Mapping[str, str], names_of(FIELD_OF)] = field(default_factory=dict)
 
 
 @operation(
@@ -160,23 +149,10 @@ def run(run_id: int) -> RunAnswer:
 
     As visible to you; hidden scores are missing.
     """
-    return _run(run_pages.run_page(reading(), viewer(), run_id))
+    return _shown(None, run_id)
 
 
-@operation("PATCH", "/runs/<id:run_id>", RunAnswer, body=RunChanges, scopes=WRITE)
-def describe_run(run_id: int, body: RunChanges) -> RunAnswer:
-    """Describe a run
-
-    Omitted fields keep their values.
-    """
-    unknown = next((key for key in body.facts if key not in FIELD_OF), None)
-    if unknown is not None:
-        problem = Problem(
-            "is not a known run attribute.", f"Use one of {', '.join(FIELD_OF)}.", field=unknown[:64]
-        )
-        raise Invalid(f"Unknown run attribute {unknown[:64]!r}.", [problem])
-    with writing() as session:
-        facts.describe_run(session, viewer(), run_id, body.facts, body.description)
+def _shown(_: object, run_id: int) -> RunAnswer:
     return _run(run_pages.run_page(reading(), viewer(), run_id))
 
 
@@ -188,7 +164,8 @@ def _state(state: str | None, run_id: int) -> ChangedRun:
 
 
 OPERATIONS = (
-    *(send_run, check_run, run, describe_run),
+    *(send_run, check_run, run),
+    *actions.operations((facts.DESCRIBE,), answers={"describe_run": (RunAnswer, _shown)}),
     *actions.operations(
         withdrawals.ACTIONS,
         answers=dict.fromkeys((each.name for each in withdrawals.ACTIONS), (ChangedRun, _state)),

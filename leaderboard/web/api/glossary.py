@@ -336,8 +336,6 @@ WORDS = {
     "ReferenceQuery.measure": "The measure, for a board file with several.",
     "ResidualBody.earlier": "The earlier revisions, by number.",
     "RunAnswer.state": "done, queued, running, failed, waiting, withdrawn or valid.",
-    "RunChanges.description": "The description; null leaves it unchanged.",
-    "RunChanges.facts": "Run attributes by key; an empty text removes one.",
     "RunsQuery.field": "The key of a run attribute.",
     "RunsQuery.team": "Only runs of the team with this name.",
     "RunsQuery.value": "The value of the attribute named by `field`.",

@@ -12,7 +12,6 @@ PAGE = "it only has computed what the page then shows"
 DONE_BY = {
     "uploads.send": "send_run",
     "checks.check": "check_run",
-    "run_facts.describe": "describe_run",
     "tokens.revoke": "revoke_token",
     "imports.look": "import_task",
     "imports.make": "import_task",
