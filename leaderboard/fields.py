@@ -201,7 +201,7 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
     if each.kind == "moment":
         return value if isinstance(value, datetime) else zones.read(value, zone, each.name)
     if each.kind == "keyed":
-        return dict(value)
+        return _keyed(each.about, value)
     if each.kind == "rows":
         row = get_args(each.type)[0]
         return each.about.read(value) if isinstance(value, str) else tuple(read(row, one) for one in value)

@@ -72,10 +72,10 @@ class Given(NamedTuple):
 
     files: Mapping[str, Received]
     """Field -> file; only those that were sent."""
-    at: tuple[Any, ...]
-    """What the placeholders name."""
     allowed: Any
     """What `plan` returned, or `may` if the action has no plan."""
+    at: tuple[Any, ...]
+    """What the placeholders name."""
     viewer: Viewer
     sessions: Sessions
     settings: Settings
@@ -110,6 +110,8 @@ class Action:
     """The endpoint of the page that has the form, and that is shown when it is done."""
     act: Callable[..., Any]
     """`act(session, viewer, *placeholders, record)`, without a record if the action has none."""
+    only_reads: bool = False
+    """Whether it stores nothing."""
     done: str | Callable[[Any, Any], str] = ""
     """Success message, or a function that makes it from the record and the result of `act`."""
     record: type | None = None
@@ -163,9 +165,9 @@ class Action:
         Raises as `act` does, and Invalid with every field that is not as declared.
         """
         names = [given[name] for name in self.placeholders]
-        at = tuple(names)
         extra = self.site(settings) if self.site and settings else {}
-        first = sessions.writing if self.plan is None else sessions.reading
+        last = sessions.reading if self.only_reads else sessions.writing
+        first = last if self.plan is None else sessions.reading
         with first() as session:
             allowed = self.may(session, viewer, *names[: _required(self.may)])
             asked = self._asked(values or {}, files)
@@ -179,8 +181,9 @@ class Action:
                 self.count(session, viewer, *names, *asked)
         if self.file is not None:
             assert settings is not None, "files are read within the limits of a site"
-            names.append(self.file.prepare(Given(files, at, allowed, viewer, sessions, settings), *asked))
-        with sessions.writing() as session:
+            given_files = Given(files, allowed, tuple(names), viewer, sessions, settings)
+            names.append(self.file.prepare(given_files, *asked))
+        with last() as session:
             return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))
 
     def _asked(self, values: Mapping[str, Any], files: Mapping[str, Received]) -> list[Any]:

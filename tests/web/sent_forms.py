@@ -65,7 +65,7 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     ],
     "uploads.fix_upload": [("", {"fixes": name}) for name in ("topics", "nothing")],
     "uploads.review_upload": [("", {"accept": "on"}), ("", {"why": "No."})],
-    "checks.check": [
+    "checks.check_run": [
         ("", {}),
         ("", {"file": (RUN, "run.txt")}),
         ("", {"file": (b"99 Q0 a 1 1 t\n", "run.txt")}),

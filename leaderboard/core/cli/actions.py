@@ -111,7 +111,7 @@ def _flat(record: type) -> list[Asked]:
 def _parameter(each: Asked, *, has_more: bool) -> Any:
     """The argument or option of a field; has_more: other values come from elsewhere."""
     about, name = each.about, f"{FIELD}{each.name}"
-    if each.kind == "keyed":
+    if each.kind == "keyed" and about.is_argument:
         return click.argument(name, metavar="KEY=VALUE...", nargs=-1, required=True, callback=_pairs)
     if about.is_argument and not has_more:
         return click.argument(name, metavar=each.name.upper(), type=int if each.kind == "number" else str)
@@ -164,7 +164,7 @@ def chosen(record: type, given: Mapping[str, Any]) -> dict[str, Any]:
         if each.about.otherwise and values.get(each.name, "") not in ("", *each.about.choices):
             choice, field = each.about.otherwise
             values |= {field: values[each.name], each.name: choice}
-        elif each.kind == "keyed" and each.name in values:
+        elif BY_KEY in each.name and each.name in values:
             name, _, key = each.name.partition(BY_KEY)
             values[name] = values.get(name, {}) | {key: values.pop(each.name)}
     return values

@@ -10,22 +10,24 @@ from pathlib import Path
 
 from flask import Response, url_for
 
+from leaderboard.core import throttles
 from leaderboard.core.actions import Received
 from leaderboard.core.policy import Viewer
-from leaderboard.errors import Busy, Invalid, LeaderboardError, Problem
+from leaderboard.errors import Invalid, LeaderboardError, Problem
 from leaderboard.runs.ops import fixing, limits, withdrawals
 from leaderboard.runs.ops.limits import Quota, RunRequest
-from leaderboard.runs.ops.uploads import Submission, sending
+from leaderboard.runs.ops.uploads import CHECK, Submission, sending
 from leaderboard.runs.page import measures
 from leaderboard.runs.page import run as run_pages
 from leaderboard.runs.page import topics as run_topics
 from leaderboard.runs.page import upload as runs_upload
 from leaderboard.runs.page.head import ranked_documents, scored_run, seen_run
 from leaderboard.runs.page.rankings import ranking
-from leaderboard.runs.web import checks, uploads
+from leaderboard.runs.web import uploads
 from leaderboard.runs.web.files import answer
 from leaderboard.scoring.ops import run_facts as facts
 from leaderboard.trec.read.bundles import base_name
+from leaderboard.trec.runs.check import Report
 from leaderboard.web.api import actions, repeats
 from leaderboard.web.api.answers import (
     ChangedRun,
@@ -36,7 +38,7 @@ from leaderboard.web.api.answers import (
     findings,
 )
 from leaderboard.web.api.lists import ListQuery, MeasureQuery, Rows, part
-from leaderboard.web.api.operations import BODY_OF_FILE, FILE_TO_CHECK, LOOK, SUBMIT, Reply, operation
+from leaderboard.web.api.operations import BODY_OF_FILE, LOOK, SUBMIT, Reply, operation
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import finish_reading, reading, token, viewer, wake
 
@@ -120,21 +122,7 @@ def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
     return Reply(answer=answer, status=202, headers={"Location": address})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckQuery:
-    """The phase that the file is for, if several take runs now."""
-
-    phase: str = ""
-
-
-@operation("POST", "/tasks/<slug>/check", CheckAnswer, query=CheckQuery, rule=FILE_TO_CHECK, scopes=LOOK)
-def check_run(slug: str, query: CheckQuery, file: Path) -> CheckAnswer:
-    """Check a file without submitting it
-
-    Applies the rules for submitting it now. The body is the file itself. Nothing is stored, and no run limit
-    is used.
-    """
-    report = checks.checked(slug, query.phase, file)
+def _checked(report: Report, slug: str) -> CheckAnswer:
     return CheckAnswer(
         state="rejected" if report.problems else "accepted",
         problems=findings(report.problems),
@@ -164,7 +152,9 @@ def _state(state: str | None, run_id: int) -> ChangedRun:
 
 
 OPERATIONS = (
-    *(send_run, check_run, run),
+    send_run,
+    *actions.operations((CHECK,), answers={"check_run": (CheckAnswer, _checked)}),
+    run,
     *actions.operations((facts.DESCRIBE,), answers={"describe_run": (RunAnswer, _shown)}),
     *actions.operations(
         withdrawals.ACTIONS,
@@ -286,9 +276,8 @@ def upload(upload_id: int, query: UploadQuery) -> UploadAnswer:
     answer = _now(upload_id)
     if answer.state != "received" or query.wait <= 0:
         return answer
-    if not _turns.acquire(blocking=False):
-        raise Busy("Too many requests are waiting for checks. Try again in a few seconds.", retry_after_s=2)
-    try:
+    busy = "Too many requests are waiting for checks. Try again in a few seconds."
+    with throttles.turn(_turns, busy, 2):
         until = time.monotonic() + min(query.wait, LONGEST_WAIT_S)
         while answer.state == "received" and time.monotonic() < until:
             # Nothing is held while it waits: neither a connection nor what was read before.
@@ -296,8 +285,6 @@ def upload(upload_id: int, query: UploadQuery) -> UploadAnswer:
             time.sleep(LOOK_EVERY_S)
             answer = _now(upload_id)
         return answer
-    finally:
-        _turns.release()
 
 
 def _fixed(submission: Submission, **_: object) -> Reply:

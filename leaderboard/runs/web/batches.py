@@ -2,14 +2,14 @@
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 
 from flask import Blueprint, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
+from leaderboard.core import throttles
 from leaderboard.core.actions import Received
-from leaderboard.errors import Busy, Invalid
+from leaderboard.errors import Invalid
 from leaderboard.runs.ops import batches, prepare
 from leaderboard.runs.ops.prepare import (
     BY_FOLDER,
@@ -51,7 +51,7 @@ def is_batch(files: Sequence[Received], task_kind: str) -> bool:
 
 def take(slug: str, sent: Sequence[Received], task_kind: str) -> int:
     """Store all files of the form; the id of their batch. Raises Busy where others are sending many too."""
-    with _turn():
+    with throttles.turn(_turns, "Too many files are being submitted right now. Try again in a minute.", 60):
         files, runs = _unpacked(sent, task_kind)
         wished = _wished(runs)
         planned, key, asker = plan(files, wished), form_key(), viewer()
@@ -71,16 +71,6 @@ def answer(batch_id: int) -> ResponseReturnValue:
         response.status_code = 202
         return response
     return redirect(url_for("batches.show", batch_id=batch_id), 303)
-
-
-@contextmanager
-def _turn() -> Iterator[None]:
-    if not _turns.acquire(blocking=False):
-        raise Busy("Too many files are being submitted right now. Try again in a minute.", retry_after_s=60)
-    try:
-        yield
-    finally:
-        _turns.release()
 
 
 def _limits() -> Limits:

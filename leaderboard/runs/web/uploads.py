@@ -19,7 +19,7 @@ from leaderboard.runs.ops.prepare import PreparedUpload
 from leaderboard.runs.ops.uploads import Delivery, Submission
 from leaderboard.runs.page.upload import UploadPage, upload_file, upload_page
 from leaderboard.runs.page.upload_form import entered_with, upload_form
-from leaderboard.runs.web import batches, checks, files
+from leaderboard.runs.web import batches, files
 from leaderboard.runs.web.facts import run_request
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.read.lines import Limits
@@ -61,7 +61,7 @@ def _form_page(slug: str, error: LeaderboardError | None = None) -> str:
         says_more=any(sent.get(field.key) for field in page.fields),
         key=secrets.token_urlsafe(16),
         largest=settings().upload_bytes,
-        checked=checks.largest(kinds.of(page.of.kind)),
+        checked=uploads.largest_check(settings(), viewer(), kinds.of(page.of.kind)),
     )
 
 

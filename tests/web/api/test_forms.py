@@ -11,7 +11,6 @@ DESK = "people make these labels one by one; a program sends a file of its own a
 PAGE = "it only has computed what the page then shows"
 DONE_BY = {
     "uploads.send": "send_run",
-    "checks.check": "check_run",
     "tokens.revoke": "revoke_token",
     "imports.look": "import_task",
     "imports.make": "import_task",
