@@ -44,6 +44,10 @@ class Field:
     """Of a whole number, of rows how many; of a line that has to be given 0: it may be blank."""
     option: str = ""
     """The command's option without its dashes, where it is not the field's name."""
+    form: str = ""
+    """The form's field, where it is not the field's name."""
+    missing: str = ""
+    """What to say, in a sentence, where it has to be given and is not."""
     is_argument: bool = False
     """Whether the command accepts it without an option."""
     otherwise: tuple[str, str] | None = None
@@ -166,7 +170,7 @@ def read(record: type[Record], inputs: Mapping[str, Any], others: Sequence[Probl
     missing = [each for each in of(record) if each.is_required and each.name not in given]
     named = {problem.field for problem in problems}
     problems += [
-        Problem(LACKING, _remedy(each, LACKING), field=each.name)
+        Problem(rule := each.about.missing or LACKING, _remedy(each, rule), field=each.name)
         for each in missing
         if each.kind != "record" and each.name not in named
     ]
@@ -190,7 +194,7 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
     """A value of JSON or the text of a form; raises ValueError with the rule that it breaks, or Invalid."""
     if value is None or _is_blank(each, value):
         if NoneType not in get_args(each.type):
-            raise ValueError(LACKING)
+            raise ValueError(each.about.missing or LACKING)
         return None
     if each.kind in ("tick", "maybe"):
         return value if isinstance(value, bool) else value in ("on", "yes", "true", "1")
@@ -274,13 +278,15 @@ def _some(each: Asked, values: list[Any]) -> tuple[Any, ...]:
 
 
 def _remedy(each: Asked, rule: str) -> str:
+    if rule == each.about.missing:
+        return ""
     if rule == LACKING:
         return f"Give {each.about.title.lower()}."
     if each.kind == "decimal":
         return "Enter a number."
     if each.kind == "number" and each.about.read is str:
         may_be_empty = NoneType in get_args(each.type)
-        return f"Enter digits only{', or leave it empty for no limit' if may_be_empty else ''}."
+        return f"Enter digits only{', or leave it empty' if may_be_empty else ''}."
     return "Shorten it." if each.kind == "line" else "Choose again."
 
 

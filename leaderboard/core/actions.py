@@ -79,6 +79,8 @@ class Given(NamedTuple):
     viewer: Viewer
     sessions: Sessions
     settings: Settings
+    key: str | None
+    """What the sender gave so that the same request, sent again, is done once."""
 
 
 class Outcome(NamedTuple):
@@ -159,6 +161,7 @@ class Action:
         values: Mapping[str, Any] | None = None,
         settings: Settings | None = None,
         files: Mapping[str, Received] = MappingProxyType({}),
+        key: str | None = None,
     ) -> Outcome:
         """Act on what the placeholders name, with the record's fields as texts or values.
 
@@ -181,7 +184,7 @@ class Action:
                 self.count(session, viewer, *names, *asked)
         if self.file is not None:
             assert settings is not None, "files are read within the limits of a site"
-            given_files = Given(files, allowed, tuple(names), viewer, sessions, settings)
+            given_files = Given(files, allowed, tuple(names), viewer, sessions, settings, key)
             names.append(self.file.prepare(given_files, *asked))
         with last() as session:
             return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))

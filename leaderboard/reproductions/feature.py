@@ -38,12 +38,6 @@ def _made() -> "slots.Made":
     return ops.link_sent
 
 
-def _form() -> "slots.Form":
-    from leaderboard.reproductions.web import reproductions
-
-    return reproductions.of_upload
-
-
 def _mentions() -> "slots.Mentions":
     from leaderboard.reproductions.page import mentions
 
@@ -66,7 +60,6 @@ def _set_up(app: "Flask") -> None:
 def _fill() -> None:
     slots.ADMITTED.add(_admitted)
     slots.MADE.add(_made)
-    slots.FORM.add(_form)
     slots.MENTIONS.add(_mentions)
     slots.COMMANDS.add(_command)
 

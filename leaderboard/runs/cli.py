@@ -14,7 +14,6 @@ from leaderboard.core import policy
 from leaderboard.core.cli.actions import chosen, command, options
 from leaderboard.core.cli.failures import Failure
 from leaderboard.core.cli.site import FILE, data_option, opened
-from leaderboard.core.phase_rules import KINDS
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError
@@ -32,7 +31,7 @@ from leaderboard.runs.ops.prepare import (
     plan,
     read_list,
 )
-from leaderboard.runs.ops.uploads import Delivery
+from leaderboard.runs.ops.uploads import Delivery, RunProperties
 from leaderboard.runs.page import outward
 from leaderboard.runs.page.outward import HubTask, RunAddresses
 from leaderboard.scoring.ops import run_facts as run_descriptions
@@ -61,11 +60,8 @@ def run() -> None:
 @click.option(
     "--by-folder", is_flag=True, help="Use each file's folder name as its team.  [required without --team]"
 )
-@click.option("--kind", type=click.Choice(KINDS), default="official", show_default=True)
 @click.option("--name-from", type=click.Choice(["file", "tag"]), default="file", show_default=True)
-@click.option("--phase", default="", help="Phase to submit the runs to [the open phase].")
-@click.option("--late", default="", help="Why the runs count after the deadline; shown with them.")
-@options(run_descriptions.RunChanges, without=("description",))
+@options(RunProperties, without=("team_id", "reproduces", "original_baseline", "baseline"))
 @data_option
 def add(
     slug: str,
@@ -73,12 +69,9 @@ def add(
     team: str | None,
     rows: Path | None,
     by_folder: bool,
-    kind: str,
     name_from: str,
-    phase: str,
-    late: str,
     data: Path | None,
-    **facts: Any,
+    **given: Any,
 ) -> None:
     """Add run files, folders of run files, or zip and tar archives; a rejected file does not stop the others.
 
@@ -89,15 +82,9 @@ def add(
         raise click.UsageError("Give the team of the runs with --team, --list or --by-folder.")
     whose = 0 if team is not None else BY_FOLDER if by_folder else BY_LIST
     runs = read_list(rows.read_text("utf-8", "replace")) if rows else None
-    wished = BatchRequest(
-        team=whose,
-        names_from=name_from,
-        kind=kind,
-        facts=facts_files.read_fact_fields(chosen(run_descriptions.RunChanges, facts).get("facts", {})),
-        runs=runs,
-        phase=phase,
-        late=late,
-    )
+    said = chosen(RunProperties, given)
+    said["facts"] = facts_files.read_fact_fields(said.get("facts", {}))
+    wished = BatchRequest(team=whose, names_from=name_from, runs=runs, **said)
     with opened(data) as (database, settings), TemporaryDirectory() as folder:
         limits = Limits(plain_bytes=settings.plain_bytes)
         task_kind = _task_kind(database, slug)
@@ -111,7 +98,7 @@ def add(
                 fine, message = _add_one(database, slug, file, file.team or team or "", limits)
                 messages.append(message)
                 failed += not fine
-        left = _left(database, slug, team, phase) if team is not None else ""
+        left = _left(database, slug, team, wished.phase) if team is not None else ""
     for message in messages:
         click.echo(message, err=message.startswith("rejected"))
     if left:

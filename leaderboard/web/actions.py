@@ -1,6 +1,7 @@
 """The forms of declared actions: read, done, and shown again with what was typed where they are refused."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ from leaderboard.fields import Field
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.http import local_path
 from leaderboard.web.marks import record_sent
-from leaderboard.web.rules import PUBLIC, SIGNED_IN, Access, Body, received, rule
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, Access, Body, form_key, received, rule
 from leaderboard.web.session import SESSIONS, settings, viewer, wake
 
 Again = Callable[..., str]
@@ -78,9 +79,13 @@ def _view(
             elif action.record:
                 values = sent(action.record, request.args if action.is_query else None)
             outcome = action.do(
-                SESSIONS, asker, placeholders | named, {**values, **others}, settings(), _files(action.file)
+                *(SESSIONS, asker, placeholders | named, {**values, **others}, settings()),
+                _files(action.file),
+                form_key(),
             )
         except refusals as error:
+            if action.record is not None:
+                _name_as_sent(error, action.record)
             if again is None or wants_json():
                 raise
             return form_again(again(**placeholders, error=error), error)
@@ -92,6 +97,15 @@ def _view(
     view.__doc__ = f"{action.summary}."
     view.action = action  # type: ignore[attr-defined]
     return takes(action.record)(view)
+
+
+def _name_as_sent(error: LeaderboardError, record: type) -> None:
+    """Make an error name fields as the form does."""
+    sent_as = {each.name: each.about.form for each in fields.of(record) if each.about.form}
+    if sent_as and isinstance(error, Invalid):
+        error.problems = tuple(
+            replace(problem, field=sent_as.get(problem.field, problem.field)) for problem in error.problems
+        )
 
 
 def _files(file: File | None) -> dict[str, Received]:
@@ -134,8 +148,8 @@ def sent(record: type, form: MultiDict[str, str] | None = None) -> dict[str, Any
         elif each.kind == "rows" and each.about.rows == 1:
             # Each row has a field of its own, so there may be none.
             values[each.name] = "\n".join(form.getlist(each.name))
-        elif each.name in form:
-            values[each.name] = form[each.name]
+        elif (name := each.about.form or each.name) in form:
+            values[each.name] = form[name]
     return values
 
 

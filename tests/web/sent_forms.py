@@ -57,7 +57,7 @@ def _archive() -> bytes:
 
 
 FORMS: dict[str, Sequence[tuple[str, Form]]] = {
-    "uploads.send": [
+    "uploads.send_run": [
         ("", {}),
         *(("", run_form(name)) for name in RUN_NAMES),
         *(("", run_form("new", team)) for team in (2, 3, 4)),

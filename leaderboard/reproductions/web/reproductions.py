@@ -1,7 +1,5 @@
 """The reproductions of a task, one of them level by level, both as files, and the form that links a run."""
 
-from collections.abc import Mapping
-
 from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
@@ -98,10 +96,6 @@ def _reproduced(row: PairRow, place: tuple[float, float], this: int | None) -> P
     return Pair(row.run.name, *place, link, kind)
 
 
-OF_UPLOAD = "reproduces-"
-"""Prefix of these field names in the form that submits a run."""
-
-
 @links.get("/runs/<id:run_id>/reproduces")
 @rule(SIGNED_IN)
 def form(run_id: int) -> ResponseReturnValue:
@@ -121,11 +115,3 @@ def _page(run_id: int, error: LeaderboardError | None = None) -> str:
 
 
 actions.add_to(links, reproductions.ACTIONS, _page)
-
-
-def of_upload(form: Mapping[str, str]) -> dict[str, dict[str, int]]:
-    """The reproduced run from the form that submits a run; empty if it names none."""
-    typed = {each.name: form.get(OF_UPLOAD + each.name, "") for each in fields.of(OriginalRuns)}
-    return (
-        {"reproduces": fields.read(OriginalRuns, typed).named} if any(map(str.strip, typed.values())) else {}
-    )

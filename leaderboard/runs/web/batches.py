@@ -7,6 +7,7 @@ from dataclasses import replace
 from flask import Blueprint, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
+from leaderboard import fields
 from leaderboard.core import throttles
 from leaderboard.core.actions import Received
 from leaderboard.errors import Invalid
@@ -22,17 +23,16 @@ from leaderboard.runs.ops.prepare import (
     archive_kind,
     plan,
 )
+from leaderboard.runs.ops.uploads import RunProperties
 from leaderboard.runs.page import batch as pages
 from leaderboard.runs.page.batch import BatchPage
-from leaderboard.runs.web.facts import facts_given
-from leaderboard.scoring.ops import run_facts as facts
-from leaderboard.trec import facts as facts_files
+from leaderboard.trec.facts import read_fact_fields
 from leaderboard.trec.read import bundles
 from leaderboard.trec.read.lines import Limits
-from leaderboard.web import http
+from leaderboard.web import actions, http
 from leaderboard.web.errors import wants_json
 from leaderboard.web.http import incoming_folder
-from leaderboard.web.rules import SIGNED_IN, form_key, number, rule
+from leaderboard.web.rules import SIGNED_IN, form_key, rule
 from leaderboard.web.session import database, finish_reading, reading, settings, viewer, wake, writing
 
 blueprint = Blueprint("batches", __name__)
@@ -107,23 +107,20 @@ def _members(sent: Sequence[Received], left: int, task_kind: str) -> Iterator[Ba
 
 
 def _wished(runs: RunList | None) -> BatchRequest:
-    form = request.form
-    team: str | int | None = form.get("team", "")
-    if team not in (BY_LIST, BY_FOLDER):
-        team = number("team", None)
-    if team is None:
-        raise Invalid("Choose the team that submits the runs.")
+    form, said = request.form, actions.sent(RunProperties)
+    many = said.get("team_id") if said.get("team_id") in (BY_LIST, BY_FOLDER) else None
+    asked = fields.read(RunProperties, said | ({"team_id": "1"} if many else {}))
     return BatchRequest(
-        team=team,
+        team=many or asked.team_id,
         names_from=form.get("names", FROM_FILE),
-        kind=form.get("kind", "official"),
-        description=facts.require_short(form.get("description", "")),
-        facts=facts_files.read_fact_fields(facts_given()),
+        kind=asked.kind,
+        description=asked.description,
+        facts=read_fact_fields(asked.facts),
         runs=runs,
         makes_teams="make_teams" in form,
         holds="hold" in form,
-        phase=form.get("phase", ""),
-        late=form.get("late", ""),
+        phase=asked.phase,
+        late=asked.late,
     )
 
 

@@ -1,17 +1,10 @@
 """The form that edits the description of a run."""
 
-from pathlib import Path
-
 from flask import Blueprint, jsonify, render_template, request
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import LeaderboardError
-from leaderboard.runs import slots
-from leaderboard.runs.ops import prepare
-from leaderboard.runs.ops.limits import RunRequest
-from leaderboard.runs.ops.prepare import first_tag
 from leaderboard.scoring.ops import run_facts as run_descriptions
-from leaderboard.trec import facts
 from leaderboard.trec.facts import FIELDS
 from leaderboard.web import actions
 from leaderboard.web.errors import wants_json
@@ -31,24 +24,6 @@ def form(run_id: int) -> ResponseReturnValue:
 def facts_given() -> dict[str, str]:
     """The fields of facts that a form brought, as typed."""
     return {field.key: request.form[field.key] for field in FIELDS if field.key in request.form}
-
-
-def run_request(file_name: str, path: Path | None = None) -> RunRequest:
-    """The run request from the upload form; raises Invalid.
-
-    A run without a name is named after its tag if the file is available, else after the file.
-    """
-    tag = "" if path is None else first_tag(path)
-    added = {name: value for read in slots.FORM for name, value in read(request.form).items()}
-    return RunRequest(
-        request.form.get("name", "").strip() or prepare.suggested_name(tag or file_name),
-        request.form.get("kind", "official"),
-        run_descriptions.require_short(request.form.get("description", "")),
-        facts.read_fact_fields(facts_given()),
-        request.form.get("phase", ""),
-        late=request.form.get("late", ""),
-        **added,
-    )
 
 
 def _page(run_id: int, error: LeaderboardError | None = None) -> str:

@@ -9,9 +9,10 @@ from typing import Any
 from leaderboard import fields
 from leaderboard.core.actions import FILE_NAME, Action, Received
 from leaderboard.trec.read.bundles import base_name
+from leaderboard.web.api import repeats
 from leaderboard.web.api.operations import Done, Operation
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, Rule
-from leaderboard.web.session import SESSIONS, settings, viewer, wake
+from leaderboard.web.session import SESSIONS, settings, token, viewer, wake
 
 Answer = tuple[type, Callable[..., Any] | None]
 """Type of an answer, and what makes it of the result and the placeholders; None: what `Before` returned."""
@@ -34,6 +35,12 @@ def operations(
     )
 
 
+def _key() -> str | None:
+    """The request's key, made the token's own."""
+    given, asking = repeats.given_key(), token()
+    return f"api:{asking.token_id if asking else 0}:{given}" if given else None
+
+
 def _operation(action: Action, answer: Answer | None, before: Before | None) -> Operation:
     def act(body: Any = None, query: Any = None, file: Path | None = None, **placeholders: Any) -> Any:
         asker, values = viewer(), asdict(body or query) if action.record else {}
@@ -41,7 +48,7 @@ def _operation(action: Action, answer: Answer | None, before: Before | None) -> 
         files = {}
         if action.file is not None and file is not None:
             files[action.file.field] = Received(file, base_name(values.get(FILE_NAME, "")))
-        outcome = action.do(SESSIONS, asker, placeholders, values, settings(), files)
+        outcome = action.do(SESSIONS, asker, placeholders, values, settings(), files, _key())
         wake()
         if answer is None:
             return Done(done=outcome.done)

@@ -10,7 +10,6 @@ OPERATOR = "no token operates the site; the operator has the command line"
 DESK = "people make these labels one by one; a program sends a file of its own as a revision"
 PAGE = "it only has computed what the page then shows"
 DONE_BY = {
-    "uploads.send": "send_run",
     "tokens.revoke": "revoke_token",
     "imports.look": "import_task",
     "imports.make": "import_task",
