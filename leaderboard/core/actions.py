@@ -39,6 +39,8 @@ class Sessions(NamedTuple):
 
     reading: Callable[[], AbstractContextManager[Session]]
     writing: Callable[[], AbstractContextManager[Session]]
+    folder: Callable[[], Path]
+    """A folder that is removed when the action is done."""
 
 
 @dataclass(frozen=True, slots=True)

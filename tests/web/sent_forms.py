@@ -118,7 +118,7 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     "entries.decide_entry": [("", {"accept": "on"}), ("", {"why": "No."})],
     "suites.make_suite": [("", {"slug": "new", "title": "New", "members": MEMBERS})],
     "suites.change_suite": [("", {"title": "New", "members": MEMBERS})],
-    "suite_sending.send": [
+    "suite_sending.send_suite_run": [
         ("", {}),
         *(("", _suite_run(team, name)) for team in (1, 2) for name in ("new", "own")),
         ("", {**_suite_run(1, "new"), "check": "1"}),

@@ -21,9 +21,8 @@ from leaderboard.runs.ops.prepare import suggested_name
 from leaderboard.tasks.ops.drafts import PreparedTask, suggested_slug
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web.errors import refused
-from leaderboard.web.http import incoming_folder
 from leaderboard.web.rules import ORGANISER, Body, received_all, require_room, rule
-from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
+from leaderboard.web.session import finish_reading, incoming_folder, reading, settings, viewer, wake, writing
 
 blueprint = Blueprint("imports", __name__)
 

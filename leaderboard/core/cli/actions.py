@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -40,12 +41,12 @@ def command(
         at = {name: given[name] for name in action.placeholders}
         if asks is not None and not yes:
             click.confirm(asks(**at), abort=True)
-        with opened(data) as (database, settings):
+        with opened(data) as (database, settings), TemporaryDirectory() as folder:
             with database.read() as session:
                 current = fields.values(action.now(session, OPERATOR, *at.values())) if action.now else {}
             asked = current | chosen(action.record, given) if action.record else None
             files = {action.file.field: Received(file, file.name)} if action.file and file else {}
-            sessions = Sessions(database.read, database.write)
+            sessions = Sessions(database.read, database.write, lambda: Path(folder))
             outcome = act.do(sessions, OPERATOR, at, asked, settings, files)
             usual = f"{at['slug']}: {outcome.done}." if "slug" in at else f"{outcome.done}."
             if say is not None or outcome.done:

@@ -31,9 +31,17 @@ from leaderboard.trec.read import bundles
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web import actions, http
 from leaderboard.web.errors import wants_json
-from leaderboard.web.http import incoming_folder
 from leaderboard.web.rules import SIGNED_IN, form_key, rule
-from leaderboard.web.session import database, finish_reading, reading, settings, viewer, wake, writing
+from leaderboard.web.session import (
+    database,
+    finish_reading,
+    incoming_folder,
+    reading,
+    settings,
+    viewer,
+    wake,
+    writing,
+)
 
 blueprint = Blueprint("batches", __name__)
 

@@ -5,7 +5,6 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import LeaderboardError
 from leaderboard.scoring.ops import run_facts as run_descriptions
-from leaderboard.trec.facts import FIELDS
 from leaderboard.web import actions
 from leaderboard.web.errors import wants_json
 from leaderboard.web.rules import SIGNED_IN, rule
@@ -19,11 +18,6 @@ blueprint = Blueprint("run_facts", __name__)
 def form(run_id: int) -> ResponseReturnValue:
     """The description of the run, for its team and the task's organisers to edit."""
     return _page(run_id)
-
-
-def facts_given() -> dict[str, str]:
-    """The fields of facts that a form brought, as typed."""
-    return {field.key: request.form[field.key] for field in FIELDS if field.key in request.form}
 
 
 def _page(run_id: int, error: LeaderboardError | None = None) -> str:

@@ -294,7 +294,9 @@ def describe_run(
     }
     changes = _changes(before, after)
     if description is not None and description.strip() != run.description:
-        changes["description"] = [run.description, require_short(description)]
+        if len(description) > DESCRIPTION_CHARACTERS:
+            raise Invalid(f"The description can have at most {DESCRIPTION_CHARACTERS:,} characters.")
+        changes["description"] = [run.description, description.strip()]
         run.description = description.strip()
     if changes:
         run.details = stored(header_of(run.details), after)
@@ -330,13 +332,6 @@ DESCRIBE = Action(
     done=lambda _, changed: f"{', '.join(changed) or 'nothing'} changed",
     scopes=(Scope.SUBMIT, Scope.ORGANISE),
 )
-
-
-def require_short(description: str) -> str:
-    """The description without surrounding blanks; raises Invalid if it is too long."""
-    if len(description) > DESCRIPTION_CHARACTERS:
-        raise Invalid(f"The description can have at most {DESCRIPTION_CHARACTERS:,} characters.")
-    return description.strip()
 
 
 def _changes(before: Mapping[str, FactValue], after: Mapping[str, FactValue]) -> dict[str, Any]:

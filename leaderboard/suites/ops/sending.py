@@ -1,6 +1,7 @@
 """A suite run sent as one archive: each member's run becomes an ordinary run of its task, or nothing does."""
 
 import shutil
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,9 +11,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard import fields
-from leaderboard.core import audit, policy
+from leaderboard.core import audit, policy, throttles
+from leaderboard.core.actions import Action, File, Given
 from leaderboard.core.kinds import UploadRules
-from leaderboard.core.policy import Viewer
+from leaderboard.core.policy import Scope, Viewer
 from leaderboard.db.engine import add_unless_taken, lock_key, lock_row, now
 from leaderboard.db.tables import Run, Suite, SuiteMember, SuiteRun, SuiteRunPart, Team
 from leaderboard.errors import MAX_PROBLEMS, Conflict, Invalid, LeaderboardError, NotFound, Problem
@@ -21,10 +23,10 @@ from leaderboard.runs.ops import limits as runs_limits
 from leaderboard.runs.ops import prepare, uploads
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.runs.ops.prepare import PreparedUpload
-from leaderboard.runs.ops.uploads import Delivery
+from leaderboard.runs.ops.uploads import Delivery, RunDetails
 from leaderboard.suites.ops import seen
 from leaderboard.suites.ops.seen import KnownSuite
-from leaderboard.trec.facts import FactValue
+from leaderboard.trec.facts import FactValue, read_fact_fields
 from leaderboard.trec.read.lines import Limits
 from leaderboard.trec.suites import ANSWERS, RUNS, Submission, meant
 
@@ -64,6 +66,13 @@ class SuiteRequest:
     kind: str = "official"
     description: str = ""
     facts: Mapping[str, FactValue] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRunQuery(RunDetails):
+    """The team, and the entries for each run; check: whether the form only asks what would become of it."""
+
+    check: Annotated[bool, Field(title="Check only", is_carried=True)] = False
 
 
 def rules_of(session: Session, viewer: Viewer, slug: str, team_id: int) -> SubmissionRules:
@@ -166,6 +175,75 @@ def send(
     session.flush()
     audit.record(session, viewer, "suite.send", f"suite_run:{suite_run.id}", name=name, members=len(runs))
     return suite_run.id
+
+
+AT_ONCE = 1
+"""Maximum archives checked at a time: each has one file per member."""
+_turns = threading.BoundedSemaphore(AT_ONCE)
+
+
+def _read(given: Given, asked: SuiteRunQuery) -> tuple[PreparedSubmission, str | None]:
+    """A counted archive and the key of the request; raises Busy while another archive is checked."""
+    file, asker = given.files["file"], given.viewer
+    count = runs_limits.count_check_only if asked.check else _count
+    with throttles.turn(_turns, "Another suite run is being checked now. Try again in a minute.", 60):
+        with given.sessions.writing() as session:
+            count(session, asker.account_id, asker.ip)
+        within = Limits(plain_bytes=given.settings.plain_bytes)
+        name = file.name or given.at[-1]
+        return prepared(file.path, name, given.allowed, given.sessions.folder(), within), given.key
+
+
+def _count(session: Session, account_id: int | None, ip: str) -> None:
+    """Count an archive before it is checked; raises OverQuota for a minute after too many rejected ones.
+
+    It counts as one rejected file until it is accepted.
+    """
+    if not runs_limits.count_check(session, account_id, ip):
+        runs_limits.take_turn(session, account_id)
+
+
+def _store(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    name: str,
+    sent: tuple[PreparedSubmission, str | None],
+    asked: SuiteRunQuery,
+) -> int | PreparedSubmission:
+    submission, key = sent
+    if asked.check:
+        return submission
+    wished = SuiteRequest(
+        team_id=asked.team_id,
+        name=name.strip(),
+        kind=asked.kind,
+        description=asked.description,
+        facts=read_fact_fields(asked.facts),
+    )
+    made = send(session, viewer, slug, submission, wished, key)
+    runs_limits.count_accepted(session, viewer.account_id, viewer.ip)
+    return made
+
+
+SEND = Action(
+    name="send_suite_run",
+    summary="Submit a suite run",
+    more="The body is a zip or tar with one folder per member. Each member's run becomes an ordinary run of "
+    "its task, under this name. If there is any problem, nothing is stored: 422, with every problem. With "
+    "`Idempotency-Key`, the same archive sent again creates no second suite run.",
+    method="PUT",
+    path="/suites/<suite>/archives/<name>",
+    form="/suites/<suite>/submit",
+    named={"name": "name"},
+    may=seen.visible_suite,
+    record=SuiteRunQuery,
+    plan=lambda session, viewer, slug, name, asked: rules_of(session, viewer, slug, asked.team_id),
+    file=File(field="file", missing="Choose a zip or tar with one folder per member.", prepare=_read),
+    act=_store,
+    scopes=(Scope.SUBMIT,),
+    status=201,
+)
 
 
 def require_free_name(session: Session, known: KnownSuite, team_id: int, name: str) -> None:

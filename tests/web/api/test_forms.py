@@ -13,7 +13,6 @@ DONE_BY = {
     "tokens.revoke": "revoke_token",
     "imports.look": "import_task",
     "imports.make": "import_task",
-    "suite_sending.send": "send_suite_run",
 }
 """Form -> the operation that does the same, where they are not one action."""
 NOT_DONE = {
