@@ -1,11 +1,13 @@
 """Operations on whole tasks as files: an export, and a task made from one or from a folder."""
 
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from flask import Response
 
-from leaderboard.bundles.ops import found, opening
+from leaderboard import fields
+from leaderboard.bundles.ops import opening
 from leaderboard.bundles.page import UnderstoodTask
 from leaderboard.bundles.web import bundles, imports
 from leaderboard.bundles.web.imports import ImportWords
@@ -17,20 +19,7 @@ from leaderboard.web.api.operations import Reply, operation
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, hands_out_judgments, reading, viewer
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportQuery:
-    """name, topics, qrels, team: of files that no export wrote, as the form of the import has them.
-
-    make: false only says what the files were understood as. is_sure: make it where something is in doubt.
-    """
-
-    name: str = ""
-    topics: str = ""
-    qrels: str = ""
-    team: str = found.TEAM
-    make: bool = True
-    is_sure: bool = False
+ImportQuery: Any = fields.as_sent(ImportWords)
 
 
 @operation("GET", "/tasks/<slug>/export", bytes, rule=Rule(SIGNED_IN), scopes=(Scope.ORGANISE,))
@@ -61,13 +50,13 @@ def import_task(slug: str, query: ImportQuery, file: Path) -> Reply:
     """
     policy.require_creator(viewer())
     finish_reading()
-    words = ImportWords(name=query.name, slug=slug, topics=query.topics, qrels=query.qrels, team=query.team)
+    words = fields.read(ImportWords, asdict(query) | {"slug": slug})
     with imports.turn(), opening.files_of({slug: file}, imports.bounds()) as files:
         page = imports.understand(reading(), files, words)
-        if query.make:
-            _require_sure(page, query.is_sure)
+        if words.make:
+            _require_sure(page, words.is_sure)
             imports.made(files, words)
-    return Reply(answer=_answer(page, query.make), status=201 if query.make else 200, headers={})
+    return Reply(answer=_answer(page, words.make), status=201 if words.make else 200, headers={})
 
 
 def _require_sure(page: UnderstoodTask, is_sure: bool) -> None:

@@ -1,25 +1,29 @@
 """A task made from files in the browser: what they were understood as is shown, and one button makes it."""
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy.orm import Session
 
+from leaderboard import fields
 from leaderboard.bundles import page as bundles
 from leaderboard.bundles.ops import found, imports, opening
 from leaderboard.bundles.ops.checking import ImportRequest
 from leaderboard.bundles.ops.found import FolderRequest, FoundChoice, FoundTask
 from leaderboard.bundles.ops.opening import Bounds, BundleFiles
 from leaderboard.bundles.page import UnderstoodTask
+from leaderboard.core import throttles
 from leaderboard.core.policy import require_creator
-from leaderboard.errors import Busy, Invalid, LeaderboardError, Problem
+from leaderboard.errors import Invalid, LeaderboardError, Problem
+from leaderboard.fields import Field
 from leaderboard.runs.ops.prepare import suggested_name
 from leaderboard.tasks.ops.drafts import PreparedTask, suggested_slug
 from leaderboard.trec.read.lines import Limits
+from leaderboard.web import actions
 from leaderboard.web.errors import refused
 from leaderboard.web.rules import ORGANISER, Body, received_all, require_room, rule
 from leaderboard.web.session import finish_reading, incoming_folder, reading, settings, viewer, wake, writing
@@ -30,20 +34,31 @@ MOST_FILES = 2000
 AT_ONCE = 1
 """Imports that are read or stored at a time: each may take minutes, and SQLite allows one writer."""
 ENDINGS = (".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tar")
-WORDS = ("name", "slug", "topics", "qrels", "team")
-"""Fields that both pages have."""
 _turns = threading.BoundedSemaphore(AT_ONCE)
+turn = partial(throttles.turn, _turns, "Another import is in progress. Try again in a minute.", 60)
+
+
+def _word(title: str, help: str, otherwise: str = "") -> Field:
+    return Field(title=title, help=help, longest=1000, read=lambda text: text.strip() or otherwise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportWords:
-    """The form's entries: the task's name, the kind of each file, and the teams of the runs."""
+    """Of files that no export wrote: the task's name, the kind of each file, and the teams of the runs."""
 
-    name: str = ""
-    slug: str = ""
-    topics: str = ""
-    qrels: str = ""
-    team: str = found.TEAM
+    name: Annotated[str, _word("Name", "The task's name.")] = ""
+    slug: Annotated[str, Field(title="Slug", is_carried=True, read=str.strip)] = ""
+    topics: Annotated[str, _word("Topics file", "The path of the topics file among the files.")] = ""
+    qrels: Annotated[str, _word("Qrels file", "The path of the judgments among the files.")] = ""
+    team: Annotated[
+        str, _word("Team", "The team for runs that are missing from the team list.", found.TEAM)
+    ] = found.TEAM
+    make: Annotated[
+        bool, Field(title="Make", help="false only reports how the files were understood.", is_of_api=True)
+    ] = True
+    is_sure: Annotated[
+        bool, Field(title="Is sure", help="Make it where something is in doubt.", is_of_api=True)
+    ] = False
 
 
 @blueprint.get("/tasks/import")
@@ -145,33 +160,17 @@ def limits() -> Limits:
     return Limits(plain_bytes=settings().plain_bytes)
 
 
-@contextmanager
-def turn() -> Iterator[None]:
-    """One of the few imports at a time; raises Busy where there are as many already."""
-    if not _turns.acquire(blocking=False):
-        raise Busy("Another import is in progress. Try again in a minute.", retry_after_s=60)
-    try:
-        yield
-    finally:
-        _turns.release()
-
-
 def _understood(files: BundleFiles, words: ImportWords) -> UnderstoodTask:
     return understand(reading(), files, words)
 
 
 def _words(first: str, *, is_export: bool) -> ImportWords:
     """The words of a form; a task without a name and slug is called as its file or folder."""
-    given = {name: request.form.get(name, "").strip() for name in WORDS}
-    name = given["name"] or (_stem(first) if first else "")
+    words = fields.read(ImportWords, actions.sent(ImportWords))
+    name = words.name or (_stem(first) if first else "")
     # An export has a name and a slug of its own.
-    return ImportWords(
-        name=name,
-        slug=given["slug"] or ("" if is_export else suggested_slug(name)),
-        topics=given["topics"],
-        qrels=given["qrels"],
-        team=given["team"] or found.TEAM,
-    )
+    slug = words.slug or ("" if is_export else suggested_slug(name))
+    return replace(words, name=name, slug=slug)
 
 
 def _stem(first: str) -> str:
