@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from leaderboard import fields
 from leaderboard.accounts.ops import teams
 from leaderboard.core import policy
 from leaderboard.core.cli.actions import chosen, command, options
@@ -36,7 +37,6 @@ from leaderboard.runs.page import outward
 from leaderboard.runs.page.outward import HubTask, RunAddresses
 from leaderboard.scoring.ops import run_facts as run_descriptions
 from leaderboard.tables.yaml import yaml_text
-from leaderboard.trec import facts as facts_files
 from leaderboard.trec.read import bundles
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.read.lines import Limits
@@ -82,9 +82,8 @@ def add(
         raise click.UsageError("Give the team of the runs with --team, --list or --by-folder.")
     whose = 0 if team is not None else BY_FOLDER if by_folder else BY_LIST
     runs = read_list(rows.read_text("utf-8", "replace")) if rows else None
-    said = chosen(RunProperties, given)
-    said["facts"] = facts_files.read_fact_fields(said.get("facts", {}))
-    wished = BatchRequest(team=whose, names_from=name_from, runs=runs, **said)
+    asked = fields.read(RunProperties, {**chosen(RunProperties, given), "team_id": 1})
+    wished = BatchRequest(team=whose, names_from=name_from, runs=runs, **asked.told)
     with opened(data) as (database, settings), TemporaryDirectory() as folder:
         limits = Limits(plain_bytes=settings.plain_bytes)
         task_kind = _task_kind(database, slug)

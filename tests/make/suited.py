@@ -7,9 +7,9 @@ from pathlib import Path
 
 from leaderboard.core.policy import OPERATOR, Viewer
 from leaderboard.db.engine import Database
+from leaderboard.runs.ops.uploads import RunDetails
 from leaderboard.suites.ops import changes, sending
 from leaderboard.suites.ops.changes import MemberDraft, SuiteDraft
-from leaderboard.suites.ops.sending import SuiteRequest
 from leaderboard.trec.read.lines import Limits
 from tests.make import answers, build, suites
 
@@ -105,7 +105,7 @@ def send(
         rules = sending.rules_of(session, viewer, SLUG, team_id)
     with database.write() as session:
         submission = sending.prepared(path, path.name, rules, folder, Limits())
-        wished = SuiteRequest(team_id=team_id, kind=kind)
+        wished = RunDetails(team_id=team_id, kind=kind)
         return sending.send(session, viewer, SLUG, submission, wished, key)
 
 

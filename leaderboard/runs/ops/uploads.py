@@ -610,6 +610,12 @@ class RunProperties(RunDetails):
     ] = None
     late: Annotated[str, LATE] = ""
 
+    @property
+    def told(self) -> dict[str, Any]:
+        """What requests for one run and for many have in common; raises Invalid for facts."""
+        told = {each: getattr(self, each) for each in ("kind", "description", "phase", "late")}
+        return told | {"facts": read_fact_fields(self.facts)}
+
     def request(self, name: str, execution: Mapping[str, str] | None = None) -> RunRequest:
         """The run that is asked for; raises Invalid for facts, and for a baseline without an original."""
         runs = (self.reproduces, self.original_baseline, self.baseline)
@@ -618,16 +624,7 @@ class RunProperties(RunDetails):
         if given and self.reproduces is None:
             problem = Problem("is missing.", "Name the run that this run reproduces.", field="reproduces")
             raise Invalid("A baseline alone does not make a reproduction.", [problem])
-        return RunRequest(
-            name.strip(),
-            self.kind,
-            self.description,
-            read_fact_fields(self.facts),
-            self.phase,
-            execution or {},
-            given,
-            late=self.late,
-        )
+        return RunRequest(name.strip(), execution=execution or {}, reproduces=given, **self.told)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

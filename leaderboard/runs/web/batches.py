@@ -26,7 +26,6 @@ from leaderboard.runs.ops.prepare import (
 from leaderboard.runs.ops.uploads import RunProperties
 from leaderboard.runs.page import batch as pages
 from leaderboard.runs.page.batch import BatchPage
-from leaderboard.trec.facts import read_fact_fields
 from leaderboard.trec.read import bundles
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web import actions, http
@@ -121,14 +120,10 @@ def _wished(runs: RunList | None) -> BatchRequest:
     return BatchRequest(
         team=many or asked.team_id,
         names_from=form.get("names", FROM_FILE),
-        kind=asked.kind,
-        description=asked.description,
-        facts=read_fact_fields(asked.facts),
         runs=runs,
         makes_teams="make_teams" in form,
         holds="hold" in form,
-        phase=asked.phase,
-        late=asked.late,
+        **asked.told,
     )
 
 

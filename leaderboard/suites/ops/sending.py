@@ -3,7 +3,7 @@
 import shutil
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,7 +26,7 @@ from leaderboard.runs.ops.prepare import PreparedUpload
 from leaderboard.runs.ops.uploads import Delivery, RunDetails
 from leaderboard.suites.ops import seen
 from leaderboard.suites.ops.seen import KnownSuite
-from leaderboard.trec.facts import FactValue, read_fact_fields
+from leaderboard.trec.facts import read_fact_fields
 from leaderboard.trec.read.lines import Limits
 from leaderboard.trec.suites import ANSWERS, RUNS, Submission, meant
 
@@ -55,17 +55,6 @@ class PreparedSubmission:
     missing: tuple[str, ...]
     problems: tuple[Problem, ...]
     warnings: tuple[Problem, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteRequest:
-    """The requested team, kind and name of a suite run; an empty name: the archive's."""
-
-    team_id: int
-    name: str = ""
-    kind: str = "official"
-    description: str = ""
-    facts: Mapping[str, FactValue] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,24 +125,26 @@ def send(
     viewer: Viewer,
     slug: str,
     submission: PreparedSubmission,
-    wished: SuiteRequest,
+    wished: RunDetails,
     key: str | None = None,
+    name: str = "",
 ) -> int:
     """Store a checked archive: a run in each member's task and the suite run of them; the suite run's id.
 
-    All of it in the session's transaction. A key seen before gives the suite run that it made. Raises
-    Invalid with every problem, also those that the tasks have with it now: names, limits, deadlines; Conflict
-    for a key that was used with another archive.
+    name: that of the runs; empty: the archive's. All of it in the session's transaction. A key seen before
+    gives the suite run that it made. Raises Invalid with every problem, also those that the tasks have with
+    it now: names, limits, deadlines; Conflict for a key that was used with another archive.
     """
     lock_row(session, Team, wished.team_id)
     if (earlier := _earlier(session, submission, key)) is not None:
         return earlier
     known = seen.visible_suite(session, viewer, slug)
-    name = wished.name or submission.name
+    name = name.strip() or submission.name
     if submission.problems:
         raise _refused(submission.problems)
     require_free_name(session, known, wished.team_id, name)
-    runs = _runs(session, viewer, known, submission, wished, key)
+    request = RunRequest(name, wished.kind, wished.description, read_fact_fields(wished.facts))
+    runs = _runs(session, viewer, known, submission, wished.team_id, request, key)
     suite_run = SuiteRun(
         suite_id=known.suite.id,
         team_id=wished.team_id,
@@ -214,14 +205,7 @@ def _store(
     submission, key = sent
     if asked.check:
         return submission
-    wished = SuiteRequest(
-        team_id=asked.team_id,
-        name=name.strip(),
-        kind=asked.kind,
-        description=asked.description,
-        facts=read_fact_fields(asked.facts),
-    )
-    made = send(session, viewer, slug, submission, wished, key)
+    made = send(session, viewer, slug, submission, asked, key, name)
     runs_limits.count_accepted(session, viewer.account_id, viewer.ip)
     return made
 
@@ -282,7 +266,8 @@ def _runs(
     viewer: Viewer,
     known: KnownSuite,
     submission: PreparedSubmission,
-    wished: SuiteRequest,
+    team_id: int,
+    request: RunRequest,
     key: str | None,
 ) -> dict[str, int]:
     """Member -> id of the run that its task has from now on; raises Invalid unless all tasks take theirs."""
@@ -296,11 +281,9 @@ def _runs(
         delivery = Delivery(
             sender=viewer,
             slug=member_task.task.slug,
-            team_id=wished.team_id,
+            team_id=team_id,
             file=submission.files[member],
-            run_request=RunRequest(
-                wished.name or submission.name, wished.kind, wished.description, wished.facts
-            ),
+            run_request=request,
             key=f"{key}:{member}" if key else None,
         )
         try:
