@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
 from pathlib import Path
@@ -60,6 +60,8 @@ class File:
     """What to say where a form has none; empty: it may be left out."""
     others: tuple[str, ...] = ()
     """Fields of other files that only the form has."""
+    turn: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Held from before its files are read until `act` is done; may raise Busy."""
     body: str = "UPLOAD"
     """Name of its limit of size, of `leaderboard.web.rules.Body`."""
     prepare: Callable[..., Any]
@@ -184,12 +186,13 @@ class Action:
                 return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))
             if self.count is not None:
                 self.count(session, viewer, *names, *asked)
-        if self.file is not None:
-            assert settings is not None, "files are read within the limits of a site"
-            given_files = Given(files, allowed, tuple(names), viewer, sessions, settings, key)
-            names.append(self.file.prepare(given_files, *asked))
-        with last() as session:
-            return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))
+        with self.file.turn() if self.file else nullcontext():
+            if self.file is not None:
+                assert settings is not None, "files are read within the limits of a site"
+                given_files = Given(files, allowed, tuple(names), viewer, sessions, settings, key)
+                names.append(self.file.prepare(given_files, *asked))
+            with last() as session:
+                return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))
 
     def _asked(self, values: Mapping[str, Any], files: Mapping[str, Received]) -> list[Any]:
         """The record in a list, which is empty if the action has none; raises Invalid with every problem."""

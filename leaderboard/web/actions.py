@@ -137,6 +137,8 @@ def sent(record: type, form: MultiDict[str, str] | None = None) -> dict[str, Any
     form = request.form if form is None else form
     values: dict[str, Any] = {}
     for each in fields.of(record):
+        if each.about.is_of_api:
+            continue
         if each.kind == "record":
             values |= sent(each.type, form)
         elif each.kind == "keyed":

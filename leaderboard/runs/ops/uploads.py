@@ -4,6 +4,7 @@ import re
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import count, islice
 from typing import Annotated, Any
 
@@ -486,6 +487,7 @@ PhaseName = Annotated[
 CHECK_ONLY_AT_ONCE = 2
 """Maximum check-only files at a time; submissions and pages take precedence."""
 _checks = threading.BoundedSemaphore(CHECK_ONLY_AT_ONCE)
+BUSY = "Other files are being checked right now. Try again in a few seconds."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -504,10 +506,9 @@ def check_only(given: Given, asked: CheckQuery) -> Report:
         )
     with given.sessions.writing() as session:
         limits.count_check_only(session, asker.account_id, asker.ip)
-    with throttles.turn(_checks, "Other files are being checked right now. Try again in a few seconds.", 5):
-        most = largest_check(given.settings, asker, rules.kind)
-        is_large = prepare.is_large(path, most)
-        report = None if is_large else prepare.check_only(path, rules, Limits(plain_bytes=most))
+    most = largest_check(given.settings, asker, rules.kind)
+    is_large = prepare.is_large(path, most)
+    report = None if is_large else prepare.check_only(path, rules, Limits(plain_bytes=most))
     rule = f"The file is too large to check here; the limit is {most:,} bytes."
     remedy = "Check it on your own machine with `leaderboard check`, or submit it."
     return report or Report((Problem(rule, remedy),))
@@ -531,7 +532,13 @@ CHECK = Action(
     form="/tasks/<slug>/check",
     may=policy.visible_task,
     record=CheckQuery,
-    file=File(field="file", missing="Choose a run file.", body="CHECK", prepare=check_only),
+    file=File(
+        field="file",
+        missing="Choose a run file.",
+        body="CHECK",
+        turn=partial(throttles.turn, _checks, BUSY, 5),
+        prepare=check_only,
+    ),
     act=lambda session, viewer, slug, report, _: report,
     only_reads=True,
     scopes=(Scope.READ, Scope.SUBMIT),

@@ -4,6 +4,7 @@ import shutil
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -171,18 +172,18 @@ def send(
 AT_ONCE = 1
 """Maximum archives checked at a time: each has one file per member."""
 _turns = threading.BoundedSemaphore(AT_ONCE)
+BUSY = "Another suite run is being checked now. Try again in a minute."
 
 
 def _read(given: Given, asked: SuiteRunQuery) -> tuple[PreparedSubmission, str | None]:
-    """A counted archive and the key of the request; raises Busy while another archive is checked."""
+    """A counted archive and the key of the request."""
     file, asker = given.files["file"], given.viewer
     count = runs_limits.count_check_only if asked.check else _count
-    with throttles.turn(_turns, "Another suite run is being checked now. Try again in a minute.", 60):
-        with given.sessions.writing() as session:
-            count(session, asker.account_id, asker.ip)
-        within = Limits(plain_bytes=given.settings.plain_bytes)
-        name = file.name or given.at[-1]
-        return prepared(file.path, name, given.allowed, given.sessions.folder(), within), given.key
+    with given.sessions.writing() as session:
+        count(session, asker.account_id, asker.ip)
+    within = Limits(plain_bytes=given.settings.plain_bytes)
+    name = file.name or given.at[-1]
+    return prepared(file.path, name, given.allowed, given.sessions.folder(), within), given.key
 
 
 def _count(session: Session, account_id: int | None, ip: str) -> None:
@@ -223,7 +224,12 @@ SEND = Action(
     may=seen.visible_suite,
     record=SuiteRunQuery,
     plan=lambda session, viewer, slug, name, asked: rules_of(session, viewer, slug, asked.team_id),
-    file=File(field="file", missing="Choose a zip or tar with one folder per member.", prepare=_read),
+    file=File(
+        field="file",
+        missing="Choose a zip or tar with one folder per member.",
+        turn=partial(throttles.turn, _turns, BUSY, 60),
+        prepare=_read,
+    ),
     act=_store,
     scopes=(Scope.SUBMIT,),
     status=201,

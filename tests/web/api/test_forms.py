@@ -12,7 +12,6 @@ PAGE = "it only has computed what the page then shows"
 DONE_BY = {
     "tokens.revoke": "revoke_token",
     "imports.look": "import_task",
-    "imports.make": "import_task",
 }
 """Form -> the operation that does the same, where they are not one action."""
 NOT_DONE = {
