@@ -97,6 +97,11 @@ class Asked:
         return of(self.type)
 
     @property
+    def sent_as(self) -> str:
+        """The name of the form's field."""
+        return self.about.form or self.name
+
+    @property
     def is_required(self) -> bool:
         """Whether it has to be given."""
         return self.default is MISSING
@@ -231,8 +236,8 @@ def _keyed(about: Field, texts: Mapping[str, Any]) -> dict[str, Any]:
     known = about.each
     unknown = next((key for key in texts if known and key not in known), None)
     if unknown is not None:
-        rule = f"is not known; use one of {', '.join(known)}."
-        raise Invalid(f"{unknown[:64]!r} {rule}", [Problem(rule, field=unknown[:64])])
+        rule = f"The key {unknown[:64]!r} is not known; use one of {', '.join(known)}."
+        raise Invalid(rule, [Problem(rule, field=unknown[:64])])
     return dict(texts)
 
 

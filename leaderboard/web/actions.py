@@ -101,8 +101,8 @@ def _view(
 
 def _name_as_sent(error: LeaderboardError, record: type) -> None:
     """Make an error name fields as the form does."""
-    sent_as = {each.name: each.about.form for each in fields.of(record) if each.about.form}
-    if sent_as and isinstance(error, Invalid):
+    sent_as = {each.name: each.sent_as for each in fields.of(record)}
+    if isinstance(error, Invalid):
         error.problems = tuple(
             replace(problem, field=sent_as.get(problem.field, problem.field)) for problem in error.problems
         )
@@ -150,8 +150,8 @@ def sent(record: type, form: MultiDict[str, str] | None = None) -> dict[str, Any
         elif each.kind == "rows" and each.about.rows == 1:
             # Each row has a field of its own, so there may be none.
             values[each.name] = "\n".join(form.getlist(each.name))
-        elif (name := each.about.form or each.name) in form:
-            values[each.name] = form[name]
+        elif each.sent_as in form:
+            values[each.name] = form[each.sent_as]
     return values
 
 

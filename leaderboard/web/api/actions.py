@@ -45,10 +45,10 @@ def _operation(action: Action, answer: Answer | None, before: Before | None) -> 
     def act(body: Any = None, query: Any = None, file: Path | None = None, **placeholders: Any) -> Any:
         asker, values = viewer(), asdict(body or query) if action.record else {}
         checked = before(**placeholders) if before is not None else None
-        files = {}
+        files, key = {}, _key() if action.file else None
         if action.file is not None and file is not None:
             files[action.file.field] = Received(file, base_name(values.get(FILE_NAME, "")))
-        outcome = action.do(SESSIONS, asker, placeholders, values, settings(), files, _key())
+        outcome = action.do(SESSIONS, asker, placeholders, values, settings(), files, key)
         wake()
         if answer is None:
             return Done(done=outcome.done)
