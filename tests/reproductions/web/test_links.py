@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 from flask.testing import FlaskClient
 from sqlalchemy import select
+from werkzeug.test import TestResponse
 
 from leaderboard.cli import main
 from leaderboard.db.engine import Database
@@ -13,7 +14,7 @@ from leaderboard.db.tables import Reproduction, Run, TaskRole
 from leaderboard.reproductions import ops as reproductions
 from leaderboard.reproductions.ops import OriginalRuns
 from leaderboard.settings import Settings
-from tests.make import reproduced
+from tests.make import build, reproduced
 from tests.make.copies import built_once
 from tests.make.pages import main as text_of
 from tests.make.pages import parsed
@@ -84,6 +85,27 @@ def test_a_wrong_form_is_shown_again(
     ((name, typed),) = fields.items()
     assert [str(field["value"]) for field in parsed(response).select(f"#reproduces-{name}")] == [typed]
     assert said(database) == {}
+
+
+def test_the_form_that_sends_a_run_says_it_too(
+    olga: FlaskClient, database: Database, made: Reproduced, tmp_path: Path
+) -> None:
+    """By the address of a page; a baseline alone is refused at the field that lacks."""
+    assert olga.post("/teams", data={"name": "Again"}).status_code == 303
+    address, file = "/tasks/t/submit", build.run_file(tmp_path, reproduced.NEW_AGAIN)
+    team = parsed(olga.get(address)).select_one("#team option")
+    assert team is not None
+
+    def send(**runs: str) -> TestResponse:
+        form = {"team": str(team["value"]), "name": "sent", "file": (file.open("rb"), "sent.run")}
+        return olga.post(address, data={**form, **{f"reproduces-{name}": run for name, run in runs.items()}})
+
+    refused = send(baseline=str(made.base_again))
+    assert "A baseline alone does not make a reproduction" in text_of(refused)
+    assert parsed(refused).select_one("#fault-reproduces-original") is not None
+    runs = {"original": f"http://localhost/runs/{made.new}", "original_baseline": str(made.base)}
+    assert send(**runs, baseline=str(made.base_again)).status_code == 303
+    assert list(said(database).values()) == [made.reproduced]
 
 
 def test_the_settings_take_thresholds(olga: FlaskClient, made: Reproduced) -> None:
