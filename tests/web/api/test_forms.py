@@ -9,10 +9,7 @@ PERSON = "it is how a person proves who they are"
 OPERATOR = "no token operates the site; the operator has the command line"
 DESK = "people make these labels one by one; a program sends a file of its own as a revision"
 PAGE = "it only has computed what the page then shows"
-DONE_BY = {
-    "tokens.revoke": "revoke_token",
-    "imports.look": "import_task",
-}
+DONE_BY = {"tokens.revoke": "revoke_token", "imports.look": "import_task"}
 """Form -> the operation that does the same, where they are not one action."""
 NOT_DONE = {
     **dict.fromkeys(("accounts", "second_factor", "openid", "device_logins", "mail", "invitations"), PERSON),
