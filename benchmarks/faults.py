@@ -278,9 +278,9 @@ FAULTS = (
     ),
     Fault(
         "scopes of the API",
-        "leaderboard/runs/api/runs.py",
-        "RunAnswer, body=RunChanges, scopes=WRITE)",
-        "RunAnswer, body=RunChanges, scopes=LOOK)",
+        "leaderboard/scoring/ops/run_facts.py",
+        "scopes=(Scope.SUBMIT, Scope.ORGANISE)",
+        "scopes=(Scope.READ,)",
         "tests/web/api",
     ),
     Fault(
