@@ -27,7 +27,7 @@ from leaderboard.tasks.api import pictures
 from leaderboard.tasks.api.drafts import CollectionAnswer, OwnTask, SettingsAnswer, collection_answer
 from leaderboard.tasks.ops import drafts, organise
 from leaderboard.tasks.ops import settings as tasks_settings
-from leaderboard.tasks.ops.drafts import CreatedTask
+from leaderboard.tasks.ops.drafts import CreatedTask, PreparedTask
 from leaderboard.tasks.page import landing, news, phases
 from leaderboard.tasks.page import settings as settings_pages
 from leaderboard.tasks.page.landing import LandingRow
@@ -404,8 +404,9 @@ def _own(_: object, slug: str) -> OwnTask:
     return OwnTask(task=page.slug, name=page.task, state=state)
 
 
-def _made(task: CreatedTask, slug: str) -> OwnTask:
-    return OwnTask(task=slug, name=task.name, state="draft", topics=task.topics)
+def _made(made: tuple[CreatedTask, PreparedTask], slug: str) -> OwnTask:
+    prepared = made[1]
+    return OwnTask(task=slug, name=prepared.draft.name, state="draft", topics=str(prepared.topics))
 
 
 CHANGES = (

@@ -448,12 +448,10 @@ def _of_kind(draft: TaskDraft) -> tuple[tuple[str, ...], str]:
 
 @dataclass(frozen=True, slots=True)
 class CreatedTask:
-    """A stored draft; topics: how its topics file was read, in sentences."""
+    """A stored draft."""
 
     id: int
     slug: str
-    name: str
-    topics: str
 
 
 def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedTask:
@@ -500,7 +498,7 @@ def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedT
         by = Origin(draft.origin, draft.origin_name)
         first = NewRevision(prepared=prepared.qrels, note=draft.note, by=by)
         revisions.revise(session, maker, task.slug, first)
-    return CreatedTask(task.id, task.slug, task.name, str(prepared.topics))
+    return CreatedTask(task.id, task.slug)
 
 
 def publish(session: Session, viewer: Viewer, slug: str) -> None:
@@ -589,6 +587,6 @@ MAKE = Action(
         body="FILES",
         prepare=_of_files,
     ),
-    act=lambda session, viewer, _slug, prepared, _: create(session, viewer, prepared),
+    act=lambda session, viewer, _slug, prepared, _: (create(session, viewer, prepared), prepared),
     status=201,
 )

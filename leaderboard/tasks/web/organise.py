@@ -42,7 +42,7 @@ actions.add_to(
     blueprint,
     (drafts.MAKE,),
     _new_page,
-    then={"make_task": lambda task: redirect(url_for("organise.show", slug=task.slug), 303)},
+    then={"make_task": lambda made: redirect(url_for("organise.show", slug=made[0].slug), 303)},
     refusals=(LeaderboardError,),
     who=ORGANISER,
 )
