@@ -26,12 +26,13 @@ def command(
     say: Callable[..., str] | None = None,
     asks: Callable[..., str] | None = None,
     back: Action | None = None,
+    takes: str = "",
 ) -> click.Command:
     """The command of an action; fields that are not given keep their values in an existing record.
 
     say: what is printed if not what was done, if that has words, of the outcome and the names of what it was
     done to; asks: what has to be confirmed first unless `--yes` says so, of these names. back: the action
-    that takes this one back, with `--back`.
+    that takes this one back, with `--back`. takes: what the file may be, where it is an option.
     """
 
     def run(
@@ -64,7 +65,8 @@ def command(
     if action.record is not None:
         decorated = options(action.record, has_more=action.now is not None)(decorated)
     if action.file is not None:
-        decorated = click.argument("file", type=FILE)(decorated)
+        option = click.option(f"--{action.file.field}", "file", type=FILE, help=takes)
+        decorated = (option if takes else click.argument("file", type=FILE))(decorated)
     for name in reversed(action.placeholders):
         is_number = f"<id:{name}>" in (action.path or action.form)
         decorated = click.argument(name, type=int if is_number else str)(decorated)

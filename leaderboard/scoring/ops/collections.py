@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import numpy as np
@@ -26,10 +26,12 @@ from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.orm import Session, aliased, undefer
 
 from leaderboard.core import audit, policy
+from leaderboard.core.actions import Action, File, Given
 from leaderboard.core.policy import Viewer
 from leaderboard.db.engine import Bytewise, lock_key, now
 from leaderboard.db.tables import Collection, DocumentBlock, Task
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.trec.documents.blocks import unpack_documents
 from leaderboard.trec.documents.docno_filter import DocnoFilter
 from leaderboard.trec.documents.documents import (
@@ -293,3 +295,39 @@ def some_docnos(session: Session, collection_id: int, most: int) -> list[str]:
 def link(template: str, docno: str) -> str:
     """The external URL of a document, empty if the collection has no template."""
     return template.replace("{docno}", quote(docno, safe="")) if template else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewCollection:
+    """What is known of a collection besides its documents."""
+
+    size: Annotated[
+        int | None, Field(title="Size", help="Number of documents in the collection, if no file is given.")
+    ] = None
+    link_template: Annotated[
+        str, Field(title="Link", help="Address of a document, with {docno} as placeholder.", option="link")
+    ] = ""
+
+
+def _prepare(given: Given, _: NewCollection) -> PreparedDocuments | None:
+    file = given.files.get("documents")
+    return prepare(file.path) if file else None
+
+
+ADD = Action(
+    name="add_collection",
+    summary="Add a collection with its documents",
+    more="The body is the file of documents, which pages of rankings and assessors then show.",
+    method="PUT",
+    path="/collections/<name>",
+    may=lambda _, viewer: policy.require_creator(viewer),
+    record=NewCollection,
+    file=File(field="documents", body="FILES", prepare=_prepare),
+    act=lambda session, viewer, name, documents, new: add(
+        session, viewer, name, documents=documents, size=new.size, link_template=new.link_template
+    ),
+    done=lambda _, row: (
+        f"Collection {row.name!r}: {row.stored} documents stored, size {row.size or 'unknown'}"
+    ),
+    status=201,
+)

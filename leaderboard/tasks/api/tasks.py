@@ -1,7 +1,6 @@
 """Operations on tasks: list, details, board, remaining runs."""
 
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -16,7 +15,6 @@ from leaderboard.boards.ops.rows import place_facts
 from leaderboard.boards.page import history, intervals, tables, view
 from leaderboard.boards.page.leaders import LeaderOfTask
 from leaderboard.boards.page.view import BoardChoice
-from leaderboard.core import policy
 from leaderboard.db.tables import Collection
 from leaderboard.errors import NotFound
 from leaderboard.fields import Field
@@ -45,9 +43,9 @@ from leaderboard.web.api.answers import (
     TaskList,
 )
 from leaderboard.web.api.lists import ListQuery, MeasureQuery, Rows, part
-from leaderboard.web.api.operations import ORGANISE, Reply, operation
-from leaderboard.web.rules import COMPUTED, SIGNED_IN, Body, Rule
-from leaderboard.web.session import finish_reading, reading, settings, viewer, writing
+from leaderboard.web.api.operations import Reply, operation
+from leaderboard.web.rules import COMPUTED, SIGNED_IN, Rule
+from leaderboard.web.session import reading, settings, viewer
 from leaderboard.zones import Moment
 
 TASKS = 20
@@ -67,11 +65,10 @@ class BoardQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TasksQuery:
+class TasksQuery(ListQuery):
     """The number of tasks, and the cursor from the previous answer."""
 
     limit: Annotated[int, Meta(ge=1, le=lists.MOST)] = TASKS
-    cursor: Annotated[str, Meta(pattern="^[A-Za-z0-9_-]*$")] = ""
 
 
 @operation("GET", "/tasks", TaskList, query=TasksQuery)
@@ -363,27 +360,6 @@ def search(query: SearchQuery) -> SearchPage:
 SEARCHES = (search,)
 
 
-@operation(
-    "PUT",
-    "/collections/<name>",
-    CollectionAnswer,
-    rule=Rule(SIGNED_IN, Body.FILES),
-    scopes=ORGANISE,
-    status=201,
-)
-def add_collection(name: str, file: Path) -> CollectionAnswer:
-    """Add a collection with its documents
-
-    The body is the file of documents, which pages of rankings and assessors then show.
-    """
-    asker = viewer()
-    policy.require_creator(asker)
-    finish_reading()
-    documents = collections.prepare(file)
-    with writing() as session:
-        return collection_answer(collections.add(session, asker, name, documents=documents))
-
-
 @operation("GET", "/tasks/<slug>/settings", SettingsAnswer, rule=Rule(SIGNED_IN))
 def task_settings(slug: str) -> SettingsAnswer:
     """Show the settings of a task
@@ -410,11 +386,18 @@ def _made(made: tuple[CreatedTask, PreparedTask], slug: str) -> OwnTask:
 
 
 CHANGES = (
-    add_collection,
     task_settings,
     *actions.operations(
-        (drafts.MAKE, tasks_settings.CHANGE, *organise.DESK, *organise.LIFE, *organise.TOPICS),
+        (
+            collections.ADD,
+            drafts.MAKE,
+            tasks_settings.CHANGE,
+            *organise.DESK,
+            *organise.LIFE,
+            *organise.TOPICS,
+        ),
         answers={
+            "add_collection": (CollectionAnswer, lambda row, **_: collection_answer(row)),
             "make_task": (OwnTask, _made),
             "settle_task": (SettingsAnswer, lambda result, **_: _settings(*result)),
             **dict.fromkeys(
