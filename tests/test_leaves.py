@@ -17,6 +17,7 @@ pytestmark = pytest.mark.trial
 LEAVES = ("reproductions", "suites", "bundles", "judges", "notify")
 SITE = """
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import leaderboard
@@ -75,6 +76,14 @@ with database.write() as session:
     )
     run_id = uploads.submit(session, delivery).run_id
 assert run_id is not None
+try:
+    with database.write() as session:
+        again = RunRequest("again", reproduces={"original": run_id})
+        uploads.submit(session, replace(delivery, run_request=again))
+except leaderboard.errors.Invalid as error:
+    assert leaf == "reproductions", error
+else:
+    assert leaf != "reproductions"
 Evaluator(database, settings).drain()
 client = app.test_client()
 answers = {

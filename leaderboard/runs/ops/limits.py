@@ -460,7 +460,9 @@ def admit(
     if run_request.kind not in ORGANISERS_KINDS and not run_request.late.strip():
         _require_in_time(session, task, phase)
     if run_request.reproduces:
-        for require in slots.ADMITTED:
+        if not (admitted := tuple(slots.ADMITTED)):
+            raise Invalid("This site keeps no reproductions; submit the run without one.", field="reproduces")
+        for require in admitted:
             require(session, viewer, task, phase.id, run_request.reproduces)
     if not policy.organises(viewer, task.id):
         require_room(session, phase, team, viewer.account_id, is_agent=viewer.is_agent)
