@@ -489,12 +489,11 @@ class Question:
         request = self._request
         environ = SiteTask(self._channel, request).get_environment()
         try:
-            admission = self._channel.server.door.gate.ask(environ, request.length)
+            limit, owner = self._channel.server.door.gate.ask(environ, request.length)
         except Exception as refusal:
             request.refuse(refusal)
         else:
-            limit = admission.limit if request.length is None else request.length
-            request.take(OpenBody(limit, admission.owner))
+            request.take(OpenBody(limit if request.length is None else request.length, owner))
         self._channel.answer_question(request)
 
     def cancel(self) -> None:

@@ -278,14 +278,6 @@ class Look(Enum):
     ASK = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
-    """A body that may be received: of at most this many bytes, from this account."""
-
-    limit: int
-    owner: str
-
-
 class Gate:
     """Tells by a request's header whether its body is taken; small: bytes that are kept in memory at once."""
 
@@ -313,7 +305,7 @@ class Gate:
             return Look.REFUSE
         return Look.TAKE if is_small else Look.ASK
 
-    def ask(self, environ: dict[str, Any], length: int | None) -> Admission:
+    def ask(self, environ: dict[str, Any], length: int | None) -> tuple[int, str]:
         """Allowed size of a body; raises what the application would, and NoRoom where the disk is full."""
         with self._app.request_context(environ):
             enforce()
@@ -329,7 +321,7 @@ class Gate:
             require_room(settings(), 2 * (limit if length is None else length))
             asker = viewer()
             network = f"network {throttles.network(asker.ip)}"
-            return Admission(limit, network if asker.account_id is None else f"account {asker.account_id}")
+            return limit, network if asker.account_id is None else f"account {asker.account_id}"
 
     def keeps_parts(self, method: str, path: str) -> bool:
         """Whether an incomplete body is useful there."""
