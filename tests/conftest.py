@@ -22,6 +22,7 @@ from tests import ROOT
 from tests.make import copies, postgres, warm
 from tests.make.copies import folder_of_worlds as folder_of_worlds
 from tests.make.engines import share_compiled
+from tests.make.leaves import LEAVES
 from tests.make.memory import collect_rarely, keep_bytecode, share_routes, share_templates, use_memory
 from tests.make.migrated import make_at_once
 from tests.make.people import hash_cheaply
@@ -174,6 +175,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for begun, share in zip(dealt, shares, strict=True):
         begun.extend(islice(rest, max(0, share - len(begun))))
     items[:] = [*chain.from_iterable(dealt), *rest]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, pytest.CollectReport, Any]:
+    """Tests of other features together with one that was taken out are skipped."""
+    report = yield
+    error = report.call.excinfo.value.__cause__ if report.failed else None
+    if isinstance(error, ModuleNotFoundError) and set(LEAVES) & {*str(error.name).split(".")[1:2]}:
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Skipped: no {error.name}")
+    return report
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -20,7 +20,7 @@ from leaderboard.settings import Settings
 from leaderboard.tasks.ops.pseudonyms import reviews
 from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import build as builders
-from tests.make import people, suited, twins
+from tests.make import leaves, people, twins
 from tests.make.apps import application
 from tests.make.twins import World
 
@@ -95,8 +95,8 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     for number, name in enumerate((*names, names[0])):
         _send(database, folder, secret, name, number)
     builders.drain(database)
-    builders.reproduce(database, 2, 1)
-    builders.reproduce(database, 3, 2, 1, 4)
+    leaves.add("reproduce", database, 2, 1)
+    leaves.add("reproduce", database, 3, 2, 1, 4)
     _freeze(database, NAMED)
     left_out = LeftOut({"1": frozenset({b"b"})}, True)
     builders.revise(database, folder, {**JUDGMENTS, "2": {"a": 1, "d": 0}}, SLUG, left_out)
@@ -104,7 +104,7 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     builders.run(database, folder, RANKINGS[0], "plain-1", slug="plain", team_name="Owls")
     builders.drain(database)
     mask(database, secret)
-    _suites(database, secret)
+    leaves.add("to_masked", database, secret)
     _freeze(database, UNDER_PSEUDONYMS)
     _pool(database)
     _group(database, secret)
@@ -151,19 +151,6 @@ def _group(database: Database, secret: str) -> None:
             expires_at=now(session) + timedelta(days=1),
         )
         session.add(link)
-
-
-def _suites(database: Database, secret: str) -> None:
-    """Suite runs whose names say whose they are, in either suite; only Owls show theirs."""
-    first, second, _ = SECRETS[secret]
-    for suite, other in SUITES.items():
-        suited.of_tasks(database, suite, (SLUG, other))
-        sent = {"Owls": {SLUG: 1} if suite == "both" else {SLUG: 1, other: 6}, first: {SLUG: 2}}
-        if suite == "both":
-            sent[second] = {SLUG: 3}
-        for team, runs in sent.items():
-            name = "owls-all" if team == "Owls" else f"{team.split()[0].lower()}-{secret}-all"
-            suited.put_together(database, suite, team, name, runs)
 
 
 def _freeze(database: Database, address: str) -> None:

@@ -14,7 +14,7 @@ from leaderboard.tasks.ops import phases
 from leaderboard.tasks.ops.phases import PhasePlan
 from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import build as builders
-from tests.make import people, suited, twins
+from tests.make import leaves, people, twins
 from tests.make.apps import application
 from tests.make.twins import World
 
@@ -92,9 +92,9 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     _send(database, folder, "test", "Bears", dict.fromkeys(TEST, (relevant, other)))
     _send(database, folder, "late", "Bears", dict.fromkeys(TEST, (other, relevant)))
     builders.drain(database)
-    builders.reproduce(database, 2, 1)
+    leaves.add("reproduce", database, 2, 1)
     if secret == "a":
-        builders.reproduce(database, 4, 3)
+        leaves.add("reproduce", database, 4, 3)
     _leave_out(database, folder, secret, judged)
     _suite(database, folder, secret)
 
@@ -115,11 +115,7 @@ def _suite(database: Database, folder: Path, secret: str) -> None:
         name = f"{team.lower()}-side"
         builders.run(database, folder, {"1": [team, "a"]}, name, slug="side", team_name=team)
     builders.drain(database)
-    suited.of_tasks(database, SUITE, (SLUG, "side"))
-    suited.put_together(database, SUITE, "Owls", "owls-all", {SLUG: 3, "side": 6})
-    suited.put_together(database, SUITE, "Bears", "bears-all", {SLUG: 4 if secret == "a" else 2, "side": 7})
-    if secret == "a":
-        suited.put_together(database, SUITE, "Bears", "bears-sealed", {SLUG: 5})
+    leaves.add("to_phased", database, secret)
 
 
 def _send(

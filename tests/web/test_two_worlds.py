@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,9 +23,7 @@ from leaderboard.boards.page import leaders
 from leaderboard.core import phase_rules, policy, shown_names
 from leaderboard.core.jobs import queue
 from leaderboard.db.tables import QrelsRevision
-from leaderboard.runs.web import uploads
 from leaderboard.scoring.ops.evaluations import shown as shown_editions
-from leaderboard.suites.web import sending as suite_sending
 from leaderboard.web import http, session
 from leaderboard.web.http import PRINTED
 from leaderboard.web.session import API, reading
@@ -104,9 +101,7 @@ def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 @pytest.fixture
 def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tuple[World, World]:
     """The two worlds, where chance (the upload form's key, a request's number) is the same too."""
-    monkeypatch.setattr(uploads, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
-    monkeypatch.setattr(suite_sending, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
-    monkeypatch.setattr(session, "new_id", lambda: "chance")
+    twins.leave_nothing_to_chance(monkeypatch)
     twins.open_under_one_address(monkeypatch)
     twins.note_at_one_moment(monkeypatch)
     monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))

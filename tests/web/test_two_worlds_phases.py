@@ -36,9 +36,7 @@ def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tuple[World, World]:
     """The two worlds, where chance is the same too; every address is asked for each phase."""
     monkeypatch.setattr(gets, "_walk", _walk)
-    for form in (gets.uploads, gets.suite_sending):
-        monkeypatch.setattr(form, "secrets", gets.SimpleNamespace(token_urlsafe=lambda _: "chance"))
-    monkeypatch.setattr(session, "new_id", lambda: "chance")
+    twins.leave_nothing_to_chance(monkeypatch)
     twins.note_at_one_moment(monkeypatch)
     monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
     monkeypatch.setattr(session, "_record", walks.noted_once(session._record))

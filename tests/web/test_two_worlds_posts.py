@@ -23,12 +23,9 @@ from leaderboard.accounts.ops import sessions
 from leaderboard.core import policy
 from leaderboard.db.tables import Collection, Run, Task, Team
 from leaderboard.errors import Forbidden, NotFound
-from leaderboard.notify.ops import webhooks
 from leaderboard.runs.ops import limits, partial_uploads
 from leaderboard.runs.ops import uploads as runs
-from leaderboard.runs.web import uploads
 from leaderboard.scoring.ops import collections
-from leaderboard.suites.web import sending as suite_sending
 from leaderboard.web import session
 from leaderboard.web.session import API, reading
 from tests.make import twins, walks
@@ -109,12 +106,9 @@ def _token(world: World, name: str | None) -> str:
 @pytest.fixture
 def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> tuple[Undoing, Undoing]:
     """The two worlds, where chance (keys and tokens) is the same too."""
-    monkeypatch.setattr(uploads, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
-    monkeypatch.setattr(suite_sending, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
+    twins.leave_nothing_to_chance(monkeypatch)
     monkeypatch.setattr(partial_uploads, "secrets", SimpleNamespace(token_hex=lambda _: "nonsense"))
     monkeypatch.setattr(sessions, "new_token", lambda: "chance")
-    monkeypatch.setattr(session, "new_id", lambda: "chance")
-    monkeypatch.setattr(webhooks, "new_secret", lambda: "whsec_AAAA")
     twins.open_under_one_address(monkeypatch)
     monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
     monkeypatch.setattr(session, "_record", walks.noted_once(session._record))

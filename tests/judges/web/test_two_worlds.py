@@ -15,7 +15,8 @@ from leaderboard.judges.ops.labels import reference
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.settings import Settings
 from leaderboard.web import session
-from tests.make import answers, build, judging, nuggeted, people, twins
+from tests.judges import make as judging
+from tests.make import answers, build, nuggeted, people, twins
 from tests.make.apps import application
 from tests.make.twins import World
 

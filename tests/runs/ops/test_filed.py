@@ -8,9 +8,6 @@ from sqlalchemy import select, update
 
 from leaderboard.accounts.ops import accounts
 from leaderboard.accounts.ops import teams as team_services
-from leaderboard.bundles.ops import found, imports, opening
-from leaderboard.bundles.ops.checking import ImportRequest
-from leaderboard.bundles.ops.found import FolderRequest, FoundChoice
 from leaderboard.core.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Audit, Entry, Mail, Run, Team
@@ -26,8 +23,7 @@ from leaderboard.tasks.ops.announcements import AnnouncementBody
 from leaderboard.tasks.page.members import member_list
 from leaderboard.tasks.page.search import search_page
 from leaderboard.tasks.page.teams import team_page
-from leaderboard.trec.read.lines import Limits
-from tests.make import build, bundles, people
+from tests.make import build, people
 from tests.make.copies import built_once
 
 pytestmark = pytest.mark.dialect
@@ -86,37 +82,6 @@ def by_list(scene: Scene) -> str:
     return _batch(scene, BY_LIST, "run,team,kind\nfiled,Owls,official\n")
 
 
-def by_import(scene: Scene) -> str:
-    """A task that was exported, with the team's name written into it."""
-    build.run(scene.database, scene.folder, RANKINGS, "filed", team_name="Decoy")
-    build.drain(scene.database)
-    bundles.exported(scene.database, scene.folder / "out")
-    bundles.rewrite(scene.folder / "out", "teams", name="Owls")
-    with opening.opened(scene.folder / "out") as files:
-        opening.require_whole(files)
-        with scene.database.write() as session:
-            imports.bring(session, scene.viewer(scene.olga), files, ImportRequest(slug="again"))
-    build.drain(scene.database)
-    return "again"
-
-
-def by_files(scene: Scene) -> str:
-    """A task made of a folder of topics, judgments and runs."""
-    folder = scene.folder / "found"
-    (folder / "Owls").mkdir(parents=True)
-    build.topics_file(folder)
-    build.qrels_file(folder)
-    build.run_file(folder / "Owls", RANKINGS, "filed")
-    olga = scene.viewer(scene.olga)
-    with opening.opened(folder) as files:
-        understood = found.look(files, FoundChoice(team="Owls"))
-        task = found.prepared(files, understood, FolderRequest(slug="made", name="Task t"), scene.folder)
-        with scene.database.write() as session:
-            found.make_bundle(session, olga, files, task, understood.runs, Limits())
-    build.drain(scene.database)
-    return "made"
-
-
 def by_command(scene: Scene) -> str:
     """What `leaderboard run add` does for the organisers."""
     with scene.database.write() as session:
@@ -126,7 +91,7 @@ def by_command(scene: Scene) -> str:
     return "t"
 
 
-ROADS = (by_folder, by_list, by_import, by_files, by_command)
+ROADS = (by_folder, by_list, by_command)
 Road = Callable[[Scene], str]
 
 

@@ -20,10 +20,8 @@ from leaderboard.accounts.ops.tokens import TokenRequest
 from leaderboard.core.policy import Scope, viewer_of
 from leaderboard.db.tables import Account, ApiToken, Qrels
 from leaderboard.judging.api import judging
-from leaderboard.notify.ops import webhooks
 from leaderboard.qrels import ops as revisions
 from leaderboard.runs.ops import partial_uploads
-from leaderboard.suites import api as suites
 from leaderboard.tasks.api import pictures, teams
 from leaderboard.web import session
 from leaderboard.web.api import actions
@@ -151,9 +149,7 @@ def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(partial_uploads, "secrets", SimpleNamespace(token_hex=lambda _: "nonsense"))
     monkeypatch.setattr(revisions, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
     monkeypatch.setattr(sessions, "new_token", lambda: "chance")
-    monkeypatch.setattr(webhooks, "new_secret", lambda: "whsec_AAAA")
-    monkeypatch.setattr(webhooks, "new_message", lambda: "msg_chance")
-    monkeypatch.setattr(session, "new_id", lambda: "chance")
+    twins.leave_nothing_to_chance(monkeypatch)
     twins.open_under_one_address(monkeypatch)
     twins.note_at_one_moment(monkeypatch)
     monkeypatch.setattr(session, "_record", walks.noted_once(session._record))
@@ -236,7 +232,7 @@ def test_the_walk_reaches_what_it_asks_for(worlds: tuple[Undoing, Undoing]) -> N
     with one.world.app.app_context():
         table = {operation.name: operation.act.__module__ for operation in reference.operations()}
     assert set(ASKED) <= set(table)
-    elsewhere = tuple(module.__name__ for module in (actions, suites, teams, judging, pictures))
+    elsewhere = ("leaderboard.suites", *(module.__name__ for module in (actions, teams, judging, pictures)))
     waiting = {name for name, module in table.items() if not module.startswith(elsewhere)}
     waiting -= organising.ORGANISED
     for name in ("Ann", "Olga"):
