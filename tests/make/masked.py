@@ -1,6 +1,5 @@
 """Two sites with one task whose teams go by pseudonyms: only names, tags, files and team ids differ."""
 
-import shutil
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,12 +15,10 @@ from leaderboard.judging.ops.pools import pools, previews
 from leaderboard.judging.ops.pools.previews import Plan
 from leaderboard.runs.ops import withdrawals
 from leaderboard.runs.ops.limits import RunRequest
-from leaderboard.settings import Settings
 from leaderboard.tasks.ops.pseudonyms import reviews
 from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import build as builders
 from tests.make import leaves, people, twins
-from tests.make.apps import application
 from tests.make.twins import World
 
 SLUG = "masked"
@@ -171,16 +168,11 @@ def _pool(database: Database) -> None:
 
 def build(template: Path, folder: Path, secret: str, moment: datetime) -> World:
     """World `a` or `b`, as if all of it had happened at one moment."""
-    path = shutil.copyfile(template, folder / "world.sqlite3")
-    database = Database(f"sqlite:///{path}")
-    _fill(database, folder, secret)
-    twins.stop_the_clock(database, moment)
-    with database.write() as session:
+    world = twins.build(template, folder, secret, moment, _fill)
+    with world.database.write() as session:
         session.execute(update(Invitation).values(expires_at=moment + timedelta(days=1)))
-    with database.read() as session:
+    with world.database.read() as session:
         digests = session.scalars(select(Upload.sha256)).all()
         assert len(set(digests)) == len(digests), "files differ by their tags at least"
         assert sorted(session.scalars(select(Run.id))) == list(range(1, 7))
-    # Without a token of its own, whoever is on this machine is told how much of everything there is.
-    settings = Settings(data=folder, database_url=f"sqlite:///{path}", metrics_token="nobody-here-knows-it")
-    return World(application(settings, database), database, moment)
+    return world

@@ -2,7 +2,7 @@
 
 import shutil
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -370,12 +370,29 @@ def stop_the_clock(database: Database, moment: datetime) -> None:
         session.execute(delete(Worker))
 
 
-def build(template: Path, folder: Path, secret: str, moment: datetime) -> World:
+def build(
+    template: Path,
+    folder: Path,
+    secret: str,
+    moment: datetime,
+    fill: Callable[[Database, Path, str], object] = _fill,
+) -> World:
     """World `a` or `b`, as if all of it had happened at one moment."""
     path = shutil.copyfile(template, folder / "world.sqlite3")
     database = Database(f"sqlite:///{path}")
-    _fill(database, folder, secret)
+    fill(database, folder, secret)
     stop_the_clock(database, moment)
     # Without a token of its own, whoever is on this machine is told how much of everything there is.
     settings = Settings(data=folder, database_url=f"sqlite:///{path}", metrics_token="nobody-here-knows-it")
     return World(application(settings, database), database, moment)
+
+
+def pair(
+    template: Path, temporary: pytest.TempPathFactory, build: Callable[..., World] = build
+) -> Iterator[tuple[World, World]]:
+    """Both worlds with the same clock and ids, for a fixture that builds them once."""
+    moment = datetime.now(UTC).replace(microsecond=0)
+    one, other = (build(template, temporary.mktemp(f"world-{secret}"), secret, moment) for secret in "ab")
+    yield one, other
+    for world in (one, other):
+        world.database.dispose()

@@ -6,7 +6,6 @@ another team asks for, and whatever form they send, is answered byte for byte al
 
 import json
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +20,6 @@ from leaderboard.boards.ops import snapshots
 from leaderboard.core import policy, shown_names
 from leaderboard.core.policy import ANONYMOUS
 from leaderboard.db.tables import Run, Snapshot, Task, Upload
-from leaderboard.web import session
 from tests.make import masked, twins, walks
 from tests.make.twins import World
 from tests.web import test_two_worlds as gets
@@ -35,14 +33,7 @@ ASKING = walks.asking
 @pytest.fixture(scope="module")
 def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, World]]:
     """Two worlds with the same clock and run ids, built once."""
-    moment = datetime.now(UTC).replace(microsecond=0)
-    one, other = (
-        masked.build(sqlite_template, tmp_path_factory.mktemp(f"masked-{secret}"), secret, moment)
-        for secret in masked.SECRETS
-    )
-    yield one, other
-    for world in (one, other):
-        world.database.dispose()
+    yield from twins.pair(sqlite_template, tmp_path_factory, masked.build)
 
 
 def _forget() -> None:
@@ -56,13 +47,10 @@ def _forget() -> None:
 def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tuple[World, World]:
     """The two worlds, where chance is the same too."""
     _forget()
-    twins.leave_nothing_to_chance(monkeypatch)
+    walks.hold_still(monkeypatch)
     monkeypatch.setattr(gets, "DOCUMENTS", (masked.DOCNO,))
     monkeypatch.setattr(gets, "HTML_STATES", 99)
-    twins.open_under_one_address(monkeypatch)
     twins.note_at_one_moment(monkeypatch)
-    monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
-    monkeypatch.setattr(session, "_record", walks.noted_once(session._record))
     return filled
 
 

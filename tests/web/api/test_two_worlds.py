@@ -6,7 +6,7 @@ The walks with cookies are tests/web/test_two_worlds.py and test_two_worlds_post
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,7 +23,6 @@ from leaderboard.judging.api import judging
 from leaderboard.qrels import ops as revisions
 from leaderboard.runs.ops import partial_uploads
 from leaderboard.tasks.api import pictures, teams
-from leaderboard.web import session
 from leaderboard.web.api import actions
 from leaderboard.web.api.operations import PIECE, Operation
 from tests.make import twins, walks
@@ -112,16 +111,10 @@ def filled(
     sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Undoing, Undoing]]:
     """Two worlds with the same clock, ids and secrets of tokens."""
-    moment = datetime.now(UTC).replace(microsecond=0)
-    worlds = [
-        twins.build(sqlite_template, tmp_path_factory.mktemp(f"api-{secret}"), secret, moment)
-        for secret in ("a", "b")
-    ]
-    one, other = (Undoing(world, {name: _token(world, name) for name in PROGRAMS}) for world in worlds)
-    assert one.tokens == other.tokens
-    yield one, other
-    for world in worlds:
-        world.database.dispose()
+    for worlds in twins.pair(sqlite_template, tmp_path_factory):
+        one, other = (Undoing(world, {name: _token(world, name) for name in PROGRAMS}) for world in worlds)
+        assert one.tokens == other.tokens
+        yield one, other
 
 
 def _token(world: World, name: str | None) -> str:
@@ -149,10 +142,8 @@ def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(partial_uploads, "secrets", SimpleNamespace(token_hex=lambda _: "nonsense"))
     monkeypatch.setattr(revisions, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
     monkeypatch.setattr(sessions, "new_token", lambda: "chance")
-    twins.leave_nothing_to_chance(monkeypatch)
-    twins.open_under_one_address(monkeypatch)
+    walks.hold_still(monkeypatch)
     twins.note_at_one_moment(monkeypatch)
-    monkeypatch.setattr(session, "_record", walks.noted_once(session._record))
     monkeypatch.setattr(tokens, "token_viewer", walks.remembered(tokens.token_viewer))
     return filled
 
