@@ -28,6 +28,7 @@ from tests.make.migrated import make_at_once
 from tests.make.people import hash_cheaply
 from tests.make.procedures import compute_here
 from tests.make.procedures import own_process as own_process
+from tests.make.sites import FEW
 from tests.web.api.conftest import program as program
 from tests.web.conftest import app as app
 from tests.web.conftest import client as client
@@ -45,6 +46,7 @@ warm.keep_connections(postgres.TESTED)
 compute_here()
 make_at_once()
 hash_cheaply()
+os.environ.update(FEW)
 # A busy machine is no fault of what is tested: no example has a deadline, nor is drawing it timed.
 hypothesis.settings.register_profile(
     "patient", deadline=None, max_examples=50, suppress_health_check=[hypothesis.HealthCheck.too_slow]
