@@ -54,8 +54,11 @@ hypothesis.settings.register_profile(
 hypothesis.settings.register_profile(
     "quick", hypothesis.settings.get_profile("patient"), max_examples=20, derandomize=True
 )
-LONGEST = frozenset(f"test_{name}.py" for name in ("schemathesis", "docs", "packaging", "crashes", "outages"))
-"""Files with tests of a minute or two: a worker that came to one of them late would be waited for."""
+LONGEST = (
+    *("schemathesis", "two_worlds", "release", "house", "guides", "two_worlds_posts", "two_worlds_names"),
+    *("serve", "outages", "memory", "packaging", "deploy", "web_processes", "crashes", "exchange_docs"),
+)
+"""Tests that take a processor half a minute or more: a worker that came to them late would be waited for."""
 QUICK = "not trial"
 """What is run unless `-m` asks for something else."""
 ALL_TRIALS = "\npytestmark = pytest.mark.trial\n"
@@ -169,7 +172,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         [item for item in items if item.path in browsed],
         *([] for _ in range(1, workers)),
     ]
-    for path in sorted(long - browsed, key=lambda path: (path.name not in LONGEST, path)):
+    first = {f"test_{name}.py": place for place, name in enumerate(LONGEST)}
+    for path in sorted(long - browsed, key=lambda path: (first.get(path.name, len(first)), path)):
         min(dealt, key=len).extend(item for item in items if item.path == path)
     rest = iter([item for item in items if item.path not in long | browsed])
     count = len(items)
@@ -220,13 +224,16 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated, empty SQLite file that each test copies."""
-    path = tmp_path_factory.mktemp("template") / "empty.sqlite3"
-    database = Database(f"sqlite:///{path}")
+    return copies.once_a_run(tmp_path_factory, "template", _make_template) / "empty.sqlite3"
+
+
+def _make_template(folder: Path) -> None:
+    folder.mkdir()
+    database = Database(f"sqlite:///{folder / 'empty.sqlite3'}")
     schema.upgrade(database)
     with database.engine.connect() as connection:
         connection.connection.driver_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.dispose()
-    return path
 
 
 @pytest.fixture
