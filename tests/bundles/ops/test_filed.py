@@ -59,3 +59,10 @@ def test_what_holds_of_others_holds_of_these(
 ) -> None:
     """No right over accounts; said everywhere, and agreed to by the team."""
     said(scene, road)
+
+
+@pytest.mark.parametrize("road", [by_import, by_files])
+def test_members_are_told_of_these_too(scene: Scene, road: Road) -> None:
+    """By letter, where there are any."""
+    letters = pytest.importorskip("tests.notify.ops.mail.test_filed")
+    letters.test_members_are_told_of_a_filed_run(scene, road)
