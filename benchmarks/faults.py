@@ -107,7 +107,7 @@ FAULTS = (
     ),
     Fault(
         "revisions",
-        "leaderboard/qrels/ops.py",
+        "leaderboard/qrels/ops/revisions.py",
         "if base is not None and base != number:",
         "if base is not None and base > number:",
         "tests/qrels/ops/revisions tests/qrels/web/test_revisions.py",
@@ -278,9 +278,9 @@ FAULTS = (
     ),
     Fault(
         "scopes of the API",
-        "leaderboard/runs/api/runs.py",
-        "RunAnswer, body=RunChanges, scopes=WRITE)",
-        "RunAnswer, body=RunChanges, scopes=LOOK)",
+        "leaderboard/scoring/ops/run_facts.py",
+        "scopes=(Scope.SUBMIT, Scope.ORGANISE)",
+        "scopes=(Scope.READ,)",
         "tests/web/api",
     ),
     Fault(

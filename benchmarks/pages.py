@@ -29,7 +29,7 @@ from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Run, Task
 from leaderboard.judging.ops.pools import previews
-from leaderboard.judging.ops.pools.previews import Plan
+from leaderboard.judging.ops.pools.previews import PoolPlan
 from leaderboard.judging.page.pools import audited_runs
 from leaderboard.pooling.methods import DEFAULT
 from leaderboard.runs.ops import limits, prepare, uploads
@@ -273,7 +273,7 @@ def _pooled(database: Database) -> Iterator[tuple[str, float, float]]:
     with database.read() as session:
         for name, spec in plans:
             start = time.perf_counter()
-            previews.preview(session, OPERATOR, "t", Plan(spec, seed=SEED))
+            previews.preview(session, OPERATOR, "t", PoolPlan(spec, seed=SEED))
             yield f"preview of a pool: {name}", (time.perf_counter() - start) * 1000, 1500
         audited = audited_runs.audited(session, OPERATOR, "t", "AP")
         options = pool_reusability.options(100, audited.level, audited.teams)

@@ -18,8 +18,8 @@ from benchmarks.outages import on_postgresql
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import NewRevision
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import NewRevision
 from leaderboard.scoring.ops.qrels import files
 from tests.make import build
 

@@ -13,7 +13,7 @@ from leaderboard.logs import WebCounter
 from leaderboard.resources import bundled
 from leaderboard.settings import Settings
 from leaderboard.shared import Shared
-from leaderboard.web import errors, filters, rules, session
+from leaderboard.web import actions, errors, filters, rules, session
 from leaderboard.web import kept as kept_pages
 from leaderboard.web.api.problems import as_answer_of_the_api
 from leaderboard.web.http import Application, checks, refuse_many_fields, refuse_unstorable, register
@@ -97,7 +97,7 @@ def _load_all(environment: Environment) -> None:
 def _add_pages(app: Flask) -> None:
     filters.register(app)
     filters.register_figures(app)
-    app.jinja_env.globals.update(parts_at=features.parts_at)
+    app.jinja_env.globals.update(parts_at=features.parts_at, form_of=actions.form_of)
     app.jinja_env.filters["markdown"] = filters.render
     app.context_processor(session.known_to_templates)
     for feature in features.FEATURES:

@@ -4,7 +4,7 @@ A record whose fields are `Annotated[type, Field(...)]` is all there is to say. 
 and a command's options are read into it by `read`, with every problem at once; `texts` is what a form shows.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, make_dataclass
 from datetime import datetime
 from functools import cache
@@ -44,20 +44,30 @@ class Field:
     """Of a whole number, of rows how many; of a line that has to be given 0: it may be blank."""
     option: str = ""
     """The command's option without its dashes, where it is not the field's name."""
+    form: str = ""
+    """The form's field, where it is not the field's name."""
+    missing: str = ""
+    """What to say, in a sentence, where it has to be given and is not."""
     is_argument: bool = False
     """Whether the command accepts it without an option."""
     otherwise: tuple[str, str] | None = None
     """In a command, for a value that is not a choice: a choice, and the field that then holds it."""
     is_carried: bool = False
     """Whether the form alone has it, unseen: what the page knew when it was made."""
+    is_of_form: bool = False
+    """Whether the API does not ask for it, such as for how to read a file that only the form has."""
     is_of_api: bool = False
     """Whether only the API asks for it: forms and commands know it otherwise, such as a file's name."""
+    prefix: str = ""
+    """Of texts by key: what the form's fields have before their keys."""
+    each: "Mapping[str, Field]" = field(default_factory=lambda: MappingProxyType({}))
+    """Of texts by key: key -> what it says; a command has an option for each."""
     typed: str = ""
     """How a form's text holds several values: as `words`, or as `lines`; empty for boxes to tick."""
     is_percent: bool = False
     """Whether a form asks for a share in percent."""
     read: Callable[[str], Any] = str
-    """Makes a value of the text of a line, a box or rows; raises ValueError with the rule it breaks."""
+    """Makes a value of a line's, a box's or a number's text; raises ValueError with the rule it breaks."""
     is_secret: bool = False
     """Whether no problem and no record says its value."""
     only_of: str = ""
@@ -70,8 +80,9 @@ class Field:
 class Asked:
     """A field of a record, as its surfaces show it.
 
-    kind: line, text, choice, ticks, tick, number, decimal, moment, texts for values that are typed,
-    record for fields that belong together, or rows for any number of such: a form's lines.
+    kind: line, text, choice, ticks, tick, maybe for yes, no or neither, number, decimal, moment, texts for
+    values that are typed, keyed for texts by key, record for fields that belong together, or rows for any
+    number of such: a form's lines.
     """
 
     name: str
@@ -84,6 +95,11 @@ class Asked:
     def parts(self) -> "tuple[Asked, ...]":
         """The fields that belong together, of a record."""
         return of(self.type)
+
+    @property
+    def sent_as(self) -> str:
+        """The name of the form's field."""
+        return self.about.form or self.name
 
     @property
     def is_required(self) -> bool:
@@ -99,7 +115,11 @@ def of(record: type[Any]) -> tuple[Asked, ...]:
 @cache
 def _of(record: Any) -> tuple[Asked, ...]:
     hints = get_type_hints(record, include_extras=True)
-    return tuple(_asked(each.name, hints[each.name], each.default) for each in fields(record))
+    return tuple(_asked(each.name, hints[each.name], _default(each)) for each in fields(record))
+
+
+def _default(each: Any) -> Any:
+    return each.default if each.default_factory is MISSING else each.default_factory()
 
 
 def _asked(name: str, hint: Any, default: Any) -> Asked:
@@ -112,7 +132,11 @@ def _asked(name: str, hint: Any, default: Any) -> Asked:
 
 def _kind(plain: Any, about: Field) -> str:
     bare = next((each for each in get_args(plain) if each is not NoneType), plain)
-    kinds = {bool: "tick", int: "number", float: "decimal", datetime: "moment"}
+    kinds = {bool: "tick", int: "number", float: "decimal", datetime: "moment", zones.Moment: "moment"}
+    if Mapping in (get_origin(plain), get_origin(bare)):
+        return "keyed"
+    if bare is bool and NoneType in get_args(plain):
+        return "maybe"
     if get_origin(plain) is tuple:
         return "rows" if is_dataclass(get_args(plain)[0]) else "texts" if about.typed else "ticks"
     if bare in kinds:
@@ -122,11 +146,12 @@ def _kind(plain: Any, about: Field) -> str:
     return "choice" if about.choices else "text" if about.rows > 1 else "line"
 
 
-def read(record: type[Record], inputs: Mapping[str, Any]) -> Record:
+def read(record: type[Record], inputs: Mapping[str, Any], others: Sequence[Problem] = ()) -> Record:
     """The record that texts or values by name make; raises Invalid with every invalid field.
 
     Texts are those of a form or a command, values those of JSON. Missing ones have the field's default;
-    fields that belong together may be in a separate mapping, or next to the others.
+    fields that belong together may be in a separate mapping, or next to the others. others: problems of
+    what is not a field, such as a file.
     """
     given: dict[str, Any] = {}
     problems: list[Problem] = []
@@ -150,10 +175,11 @@ def read(record: type[Record], inputs: Mapping[str, Any]) -> Record:
     missing = [each for each in of(record) if each.is_required and each.name not in given]
     named = {problem.field for problem in problems}
     problems += [
-        Problem(LACKING, _remedy(each, LACKING), field=each.name)
+        Problem(rule := each.about.missing or LACKING, _remedy(each, rule), field=each.name)
         for each in missing
         if each.kind != "record" and each.name not in named
     ]
+    problems += others
     if problems:
         named_as, first = titles(record), problems[0]
         message = first.rule if first.rule[:1].isupper() else f"{named_as.get(first.field, '')} {first.rule}"
@@ -173,9 +199,9 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
     """A value of JSON or the text of a form; raises ValueError with the rule that it breaks, or Invalid."""
     if value is None or _is_blank(each, value):
         if NoneType not in get_args(each.type):
-            raise ValueError(LACKING)
+            raise ValueError(each.about.missing or LACKING)
         return None
-    if each.kind == "tick":
+    if each.kind in ("tick", "maybe"):
         return value if isinstance(value, bool) else value in ("on", "yes", "true", "1")
     if each.kind == "number":
         return _number(each.about, value)
@@ -183,11 +209,14 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
         return _decimal(each.about, value)
     if each.kind == "moment":
         return value if isinstance(value, datetime) else zones.read(value, zone, each.name)
+    if each.kind == "keyed":
+        return _keyed(each.about, value)
     if each.kind == "rows":
         row = get_args(each.type)[0]
         return each.about.read(value) if isinstance(value, str) else tuple(read(row, one) for one in value)
     if each.kind == "texts" and isinstance(value, str):
-        value = value.split() if each.about.typed == "words" else list(filter(str.strip, value.splitlines()))
+        words, lines = value.replace(";", " ").split(), filter(str.strip, value.splitlines())
+        value = words if each.about.typed == "words" else list(lines)
     if each.kind in ("ticks", "texts"):
         return _some(each, [value] if isinstance(value, str) else list(value))
     if each.kind == "choice" and value not in each.about.choices:
@@ -197,8 +226,23 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
     return each.about.read(value) if each.kind in ("line", "text") else value
 
 
+def keys(about: Field) -> Mapping[str, object]:
+    """The keys that texts by key may have; empty: any."""
+    return about.each or about.choices
+
+
+def _keyed(about: Field, texts: Mapping[str, Any]) -> dict[str, Any]:
+    # Settings are refused where they are changed, all of them at once.
+    known = about.each
+    unknown = next((key for key in texts if known and key not in known), None)
+    if unknown is not None:
+        rule = f"The key {unknown[:64]!r} is not known; use one of {', '.join(known)}."
+        raise Invalid(rule, [Problem(rule, field=unknown[:64])])
+    return dict(texts)
+
+
 def _number(about: Field, value: Any) -> int:
-    text = str(value).strip()
+    text = str(about.read(value) if isinstance(value, str) else value).strip()
     digits = text.removeprefix("-") if about.least < 0 else text
     is_whole = not isinstance(value, bool) and digits.isascii() and digits.isdigit()
     is_large = is_whole and (len(text) > 13 or int(text) > about.most)
@@ -209,7 +253,9 @@ def _number(about: Field, value: Any) -> int:
 
 
 def _is_blank(each: Asked, value: Any) -> bool:
-    return isinstance(value, str) and not value.strip() and each.kind in ("number", "decimal", "moment")
+    return (
+        isinstance(value, str) and not value.strip() and each.kind in ("number", "decimal", "moment", "maybe")
+    )
 
 
 def _decimal(about: Field, value: Any) -> float:
@@ -237,13 +283,15 @@ def _some(each: Asked, values: list[Any]) -> tuple[Any, ...]:
 
 
 def _remedy(each: Asked, rule: str) -> str:
+    if rule == each.about.missing:
+        return ""
     if rule == LACKING:
         return f"Give {each.about.title.lower()}."
     if each.kind == "decimal":
         return "Enter a number."
-    if each.kind == "number":
+    if each.kind == "number" and each.about.read is str:
         may_be_empty = NoneType in get_args(each.type)
-        return f"Enter digits only{', or leave it empty for no limit' if may_be_empty else ''}."
+        return f"Enter digits only{', or leave it empty' if may_be_empty else ''}."
     return "Shorten it." if each.kind == "line" else "Choose again."
 
 
@@ -292,10 +340,12 @@ def as_sent(record: type) -> type:
     """The record as JSON has it: moments are texts, and what forms alone carry is left out."""
     parts: list[Any] = []
     for each in of(record):
-        if not each.about.is_carried:
+        if not (each.about.is_carried or each.about.is_of_form):
             kind: Any = _plain(each)
             with_limits = Annotated[kind, Meta(extra_json_schema=_limits(each))]
             with_default = () if each.is_required else (field(default=each.default),)
+            if each.kind == "keyed" and not each.is_required:
+                with_default = (field(default=None) if each.default is None else field(default_factory=dict),)
             parts.append((each.name, with_limits, *with_default))
     made = make_dataclass(record.__name__, parts, frozen=True, slots=True, kw_only=True)
     made.__doc__ = record.__doc__
@@ -307,7 +357,7 @@ def _plain(each: Asked) -> Any:
     if each.kind == "rows":
         return GenericAlias(tuple, (as_sent(get_args(each.type)[0]), ...))
     if each.kind == "moment":
-        return str | None
+        return each.type if zones.Moment in get_args(each.type) else str | None
     if each.kind == "texts" and each.is_required and each.type == tuple[str, ...]:
         return tuple[Annotated[str, Meta(extra_json_schema={"pattern": FILLED})], ...]
     if each.kind == "ticks" and each.about.choices:
@@ -325,9 +375,14 @@ def _limits(each: Asked) -> dict[str, Any]:
         return {"minItems": about.least} | ({"maxItems": about.most} if about.most < MOST - 1 else {})
     if each.kind == "choice":
         return {"enum": list(about.choices)}
+    if each.kind == "keyed":
+        return {"propertyNames": {"enum": list(keys(about))}} if keys(about) else {}
     if each.kind == "ticks":
         return {"minItems": 1} if each.is_required else {}
-    return {"pattern": FILLED} if each.is_required and each.kind == "line" and about.least else {}
+    if each.kind not in ("line", "text"):
+        return {}
+    filled = {"pattern": FILLED} if each.is_required and each.kind == "line" and about.least else {}
+    return {"maxLength": about.longest} | filled
 
 
 def documented(**schema: Any) -> Meta:

@@ -313,4 +313,4 @@ def each_kernel(request: pytest.FixtureRequest) -> Iterator[str]:
             pytest.skip("the C kernel was not built")
         if request.param == "numpy":
             patch.setattr(kernel, "native", None)
-        yield kernel.name()
+        yield "numpy" if kernel.native is None else "C"

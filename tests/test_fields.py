@@ -1,6 +1,7 @@
 """A record of declared fields is read alike from a form, a JSON body and a command's options."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, get_type_hints
 
@@ -177,3 +178,31 @@ def test_a_field_that_says_nothing_of_itself_is_no_field() -> None:
 
     with pytest.raises(TypeError, match="name is not a field"):
         fields.of(Silent)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ticket:
+    """A visit by its number or address, and remarks."""
+
+    visit: Annotated[
+        int, Field(title="Visit", missing="Choose a visit.", read=lambda text: text.rpartition("/")[2])
+    ]
+    notes: Annotated[
+        Mapping[str, str], Field(title="Notes", each={"meal": Field(title="Meal"), "bag": Field(title="Bag")})
+    ] = field(default_factory=dict)
+
+
+def test_a_number_may_be_read_from_an_address_and_asked_for_in_a_sentence() -> None:
+    """The rule of the field finds the digits; without them its own sentence is the whole problem."""
+    made = fields.read(Ticket, {"visit": "https://museum.example/visits/12", "notes": {"bag": "red"}})
+    assert made == fields.read(Ticket, {"visit": 12, "notes": {"bag": "red"}})
+    for given in ({}, {"visit": " "}):
+        with pytest.raises(Invalid, match=r"^Choose a visit\.$") as caught:
+            fields.read(Ticket, given)
+        assert [(each.field, each.remedy) for each in caught.value.problems] == [("visit", "")]
+
+
+def test_texts_by_key_have_the_declared_keys_alone() -> None:
+    """Another key is refused by name, with those that there are."""
+    with pytest.raises(Invalid, match="^The key 'hat' is not known; use one of meal, bag"):
+        fields.read(Ticket, {"visit": 1, "notes": {"hat": "x"}})

@@ -1,36 +1,15 @@
 """Operations on whole tasks as files: an export, and a task made from one or from a folder."""
 
-from dataclasses import dataclass
-from pathlib import Path
-
 from flask import Response
 
-from leaderboard.bundles.ops import found, opening
 from leaderboard.bundles.page import UnderstoodTask
 from leaderboard.bundles.web import bundles, imports
-from leaderboard.bundles.web.imports import ImportWords
-from leaderboard.core import policy
 from leaderboard.core.policy import Scope
-from leaderboard.errors import Invalid, Problem
 from leaderboard.tasks.api.drafts import ImportAnswer, ImportedRun
+from leaderboard.web.api import actions
 from leaderboard.web.api.operations import Reply, operation
-from leaderboard.web.rules import SIGNED_IN, Body, Rule
-from leaderboard.web.session import finish_reading, hands_out_judgments, reading, viewer
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportQuery:
-    """name, topics, qrels, team: of files that no export wrote, as the form of the import has them.
-
-    make: false only says what the files were understood as. is_sure: make it where something is in doubt.
-    """
-
-    name: str = ""
-    topics: str = ""
-    qrels: str = ""
-    team: str = found.TEAM
-    make: bool = True
-    is_sure: bool = False
+from leaderboard.web.rules import SIGNED_IN, Rule
+from leaderboard.web.session import hands_out_judgments
 
 
 @operation("GET", "/tasks/<slug>/export", bytes, rule=Rule(SIGNED_IN), scopes=(Scope.ORGANISE,))
@@ -44,41 +23,9 @@ def export_task(slug: str) -> Response:
     return bundles.whole(slug)
 
 
-@operation(
-    "PUT",
-    "/tasks/<slug>/import",
-    ImportAnswer,
-    query=ImportQuery,
-    rule=Rule(SIGNED_IN, Body.FILES),
-    scopes=(Scope.ORGANISE,),
-    status=201,
-)
-def import_task(slug: str, query: ImportQuery, file: Path) -> Reply:
-    """Create a task from files
-
-    The body is an export, or a zip or tar of topics, judgments, runs and a list of teams. Everything
-    is stored, or nothing is. Files with findings that need confirmation are refused unless `is_sure`.
-    """
-    policy.require_creator(viewer())
-    finish_reading()
-    words = ImportWords(name=query.name, slug=slug, topics=query.topics, qrels=query.qrels, team=query.team)
-    with imports.turn(), opening.files_of({slug: file}, imports.bounds()) as files:
-        page = imports.understand(reading(), files, words)
-        if query.make:
-            _require_sure(page, query.is_sure)
-            imports.made(files, words)
-    return Reply(answer=_answer(page, query.make), status=201 if query.make else 200, headers={})
-
-
-def _require_sure(page: UnderstoodTask, is_sure: bool) -> None:
-    if page.is_export or is_sure or not page.doubts:
-        return
-    problems = [Problem(doubt, "Send is_sure=true if this is right.", field="file") for doubt in page.doubts]
-    raise Invalid("Nothing was stored: some findings need confirmation.", problems)
-
-
-def _answer(page: UnderstoodTask, is_made: bool) -> ImportAnswer:
-    return ImportAnswer(
+def _answer(made: tuple[UnderstoodTask, bool], slug: str) -> Reply:
+    page, is_made = made
+    answer = ImportAnswer(
         task=page.slug,
         name=page.name,
         is_export=page.is_export,
@@ -91,6 +38,10 @@ def _answer(page: UnderstoodTask, is_made: bool) -> ImportAnswer:
         left_out=dict(page.left_out),
         doubts=page.doubts,
     )
+    return Reply(answer=answer, status=201 if is_made else 200, headers={})
 
 
-OPERATIONS = (export_task, import_task)
+OPERATIONS = (
+    export_task,
+    *actions.operations((imports.IMPORT,), answers={"import_task": (ImportAnswer, _answer)}),
+)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
 from pathlib import Path
@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from leaderboard import fields
 from leaderboard.core import policy
 from leaderboard.core.policy import Scope, Viewer
-from leaderboard.errors import Invalid
+from leaderboard.errors import Invalid, Problem
 from leaderboard.settings import Settings
 
 FILE_NAME = "file_name"
@@ -39,6 +39,8 @@ class Sessions(NamedTuple):
 
     reading: Callable[[], AbstractContextManager[Session]]
     writing: Callable[[], AbstractContextManager[Session]]
+    folder: Callable[[], Path]
+    """A folder that is removed when the action is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +56,35 @@ class File:
     """The file that an action takes: a form's field, the body of an API operation, a command's argument."""
 
     field: str
-    missing: str
-    """What to say where a form has none."""
+    missing: str = ""
+    """What to say where a form has none; empty: it may be left out."""
+    others: tuple[str, ...] = ()
+    """Fields of other files that only the form has."""
+    turn: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Held from before its files are read until `act` is done; may raise Busy."""
     body: str = "UPLOAD"
     """Name of its limit of size, of `leaderboard.web.rules.Body`."""
     prepare: Callable[..., Any]
-    """`prepare(file, allowed, record, settings)`: reads it outside any transaction.
+    """`prepare(given, record)`: reads it outside any transaction, of a `Given`.
 
-    allowed: what `may` returned. The result is the last argument of `act` before the record.
+    The result is the last argument of `act` before the record.
     """
+
+
+class Given(NamedTuple):
+    """What the files of an action are read with."""
+
+    files: Mapping[str, Received]
+    """Field -> file; only those that were sent."""
+    allowed: Any
+    """What `plan` returned, or `may` if the action has no plan."""
+    at: tuple[Any, ...]
+    """What the placeholders name."""
+    viewer: Viewer
+    sessions: Sessions
+    settings: Settings
+    key: str | None
+    """What the sender gave so that the same request, sent again, is done once."""
 
 
 class Outcome(NamedTuple):
@@ -94,6 +116,8 @@ class Action:
     """The endpoint of the page that has the form, and that is shown when it is done."""
     act: Callable[..., Any]
     """`act(session, viewer, *placeholders, record)`, without a record if the action has none."""
+    only_reads: bool = False
+    """Whether it stores nothing."""
     done: str | Callable[[Any, Any], str] = ""
     """Success message, or a function that makes it from the record and the result of `act`."""
     record: type | None = None
@@ -111,6 +135,8 @@ class Action:
     status: int = 200
     may: Callable[..., object] = policy.own_task
     """`may(session, viewer, *required placeholders)`: raises unless the viewer may; before all else."""
+    is_query: bool = False
+    """Whether the query of the address has the record's fields, in the form's too: it changes no object."""
     count: Callable[..., object] | None = None
     """`count(session, viewer, *placeholders, record)`: what is counted in a transaction of its own first.
 
@@ -138,7 +164,8 @@ class Action:
         given: Mapping[str, Any],
         values: Mapping[str, Any] | None = None,
         settings: Settings | None = None,
-        file: Received | None = None,
+        files: Mapping[str, Received] = MappingProxyType({}),
+        key: str | None = None,
     ) -> Outcome:
         """Act on what the placeholders name, with the record's fields as texts or values.
 
@@ -146,22 +173,37 @@ class Action:
         """
         names = [given[name] for name in self.placeholders]
         extra = self.site(settings) if self.site and settings else {}
-        first = sessions.writing if self.plan is None else sessions.reading
+        last = sessions.reading if self.only_reads else sessions.writing
+        first = last if self.plan is None else sessions.reading
         with first() as session:
             allowed = self.may(session, viewer, *names[: _required(self.may)])
-            asked: list[Any] = [] if self.record is None else [fields.read(self.record, values or {})]
+            asked = self._asked(values or {}, files)
             if self.plan is not None:
-                names.append(self.plan(session, viewer, *names, *asked))
+                allowed = self.plan(session, viewer, *names, *asked)
+                if self.file is None:
+                    names.append(allowed)
             elif self.count is None and self.file is None:
                 return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))
             if self.count is not None:
                 self.count(session, viewer, *names, *asked)
-        if self.file is not None:
-            if file is None:
-                raise Invalid(self.file.missing)
-            names.append(self.file.prepare(file, allowed, *asked, settings))
-        with sessions.writing() as session:
-            return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))
+        with self.file.turn() if self.file else nullcontext():
+            if self.file is not None:
+                assert settings is not None, "files are read within the limits of a site"
+                given_files = Given(files, allowed, tuple(names), viewer, sessions, settings, key)
+                names.append(self.file.prepare(given_files, *asked))
+            with last() as session:
+                return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))
+
+    def _asked(self, values: Mapping[str, Any], files: Mapping[str, Received]) -> list[Any]:
+        """The record in a list, which is empty if the action has none; raises Invalid with every problem."""
+        problems = []
+        if self.file is not None and self.file.missing and self.file.field not in files:
+            problems = [Problem(self.file.missing, field=self.file.field)]
+        if self.record is not None:
+            return [fields.read(self.record, values, problems)]
+        if problems:
+            raise Invalid(problems[0].rule, problems)
+        return []
 
     def _outcome(self, asked: list[Any], result: Any) -> Outcome:
         record = asked[0] if asked else None

@@ -1,14 +1,17 @@
 """Rate limits with exact counts in the database, which survive a restart."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from ipaddress import IPv4Address, ip_address, ip_network
+from threading import Semaphore
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Throttle
-from leaderboard.errors import OverQuota
+from leaderboard.errors import Busy, OverQuota
 
 FORGET_AFTER = timedelta(days=2)
 
@@ -55,6 +58,17 @@ def give_back(session: Session, key: str) -> None:
 def clear(session: Session, key: str) -> None:
     """Forget every try of the key."""
     session.execute(delete(Throttle).where(Throttle.key == key))
+
+
+@contextmanager
+def turn(turns: Semaphore, words: str, retry_after_s: int) -> Iterator[None]:
+    """A turn of the few that may be taken at a time; raises Busy with these words where all are taken."""
+    if not turns.acquire(blocking=False):
+        raise Busy(words, retry_after_s=retry_after_s)
+    try:
+        yield
+    finally:
+        turns.release()
 
 
 def network(ip: str) -> str:

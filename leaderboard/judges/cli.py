@@ -1,6 +1,6 @@
 """`leaderboard reference`: publish the reference of judges as a new revision."""
 
-import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -8,8 +8,8 @@ import click
 from leaderboard.core.cli.site import FILE, data_option, note_option, opened
 from leaderboard.core.policy import OPERATOR
 from leaderboard.judges.ops import imported
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.page.revisions import rank_changes
+from leaderboard.qrels.cli.qrels import propose
+from leaderboard.qrels.ops import revisions
 
 
 @click.group()
@@ -72,20 +72,18 @@ def set_(
         kept = prepared.kept.reference
         for warning in prepared.warnings:
             click.echo(f"warning: {warning}", err=True)
-        with database.write() as session:
-            token = revisions.keep_draft(session, OPERATOR, slug, prepared, note or "a preview")
-        with database.read() as session:
-            preview = rank_changes.preview(session, OPERATOR, slug, token)
         what = f"{len(kept.runs)} runs on {len(kept.topics)} topics by {kept.measure}, {prepared.kept.source}"
-        click.echo(what, err=True)
-        asked = not yes and not preview.refused and sys.stdin.isatty() and not only_preview
-        if only_preview or (asked and not click.confirm("Choose this reference?")):
-            with database.write() as session:
-                revisions.discard(session, OPERATOR, slug, token)
-            return
-        with database.write() as session:
-            revision = revisions.publish(session, OPERATOR, slug, token, base=preview.base)
-        click.echo(
-            f"Reference {revision.number} of {slug}: {len(kept.runs)} runs on {len(kept.topics)} topics."
+        _, revision = propose(
+            database,
+            slug,
+            partial(revisions.keep_draft, prepared=prepared, note=note or "a preview"),
+            lambda _: click.echo(what, err=True),
+            only_preview=only_preview,
+            yes=yes,
+            question="Choose this reference?",
         )
-        click.echo(f"{revision.jobs} judges are queued for scoring against it.")
+        if revision is not None:
+            click.echo(
+                f"Reference {revision.number} of {slug}: {len(kept.runs)} runs on {len(kept.topics)} topics."
+            )
+            click.echo(f"{revision.jobs} judges are queued for scoring against it.")

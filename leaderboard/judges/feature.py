@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 from leaderboard.core.feature import Feature
 from leaderboard.core.slots import Tab
-from leaderboard.qrels import slots
 from leaderboard.runs import slots as runs
 
 if TYPE_CHECKING:
@@ -17,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def _pages() -> "Iterable[Blueprint]":
-    from leaderboard.judges.web import judges
+    from leaderboard.judges.web import judges, uploads
     from leaderboard.judges.web import labels as judge_labels
 
-    modules = (judges, judge_labels)
+    modules = (judges, judge_labels, uploads)
     return (module.blueprint for module in modules)
 
 
@@ -42,12 +41,6 @@ def _command(_: str) -> Any:
     return reference
 
 
-def _form() -> "slots.Form":
-    from leaderboard.judges.web import uploads
-
-    return uploads.prepared
-
-
 def _demo() -> "runs.DemoPart":
     from leaderboard.judges.ops import demo
 
@@ -55,7 +48,6 @@ def _demo() -> "runs.DemoPart":
 
 
 def _fill() -> None:
-    slots.FORM.add(_form)
     runs.DEMO.add(_demo)
 
 

@@ -68,12 +68,12 @@ class BoundMeasure:
             raise ValueError(f"{self.key} has no topics to take a mean over")
         return _AGGREGATES[self.measure.aggregate](self, scores, parts)
 
-    @property
+    @cached_property
     def _arguments(self) -> dict[str, Value | None]:
         return {name: value for name, value in self.params.items() if name != JUDGED_ONLY.name}
 
     def _seen(self, judged: Judged) -> Judged:
-        for need in sorted(self.measure.needs - {"graded"}):
+        for need in sorted(self.measure.needs):
             if _INPUTS[need](judged) is None:
                 raise MissingInput(f"{self.key} needs {_NEEDED[need]}.", need=need)
         return judged.condensed if self.params.get(JUDGED_ONLY.name) else judged
@@ -221,6 +221,7 @@ _AGGREGATES: dict[str, Callable[[BoundMeasure, FloatArray, FloatArray | None], f
     "from means": _from_means,
 }
 _INPUTS: dict[str, Callable[[Judged], object]] = {
+    "graded": lambda judged: judged.judgments,
     "subtopics": lambda judged: judged.judgments.subtopics,
     "preferences": lambda judged: judged.judgments.preferences,
     "collection size": lambda judged: judged.judgments.collection_size,

@@ -20,9 +20,9 @@ def bpref(judged: Judged, *, rel: int = 1) -> FloatArray:
     """
     total = judged.judgments.relevant(rel)
     least = np.minimum(judged.judgments.nonrelevant(rel), total)
-    relevant = judged.grade >= rel
+    relevant = np.flatnonzero(judged.grade >= rel)
     topic = judged.topic[relevant]
-    above = judged.above((judged.grade >= 0) & (judged.grade < rel))[relevant]
+    above = judged.above((judged.grade >= 0) & (judged.grade < rel), relevant)
     lost = ratio(np.minimum(above, total[topic]), least[topic])
     return ratio(judged.totals(topic, 1.0 - lost), total)
 

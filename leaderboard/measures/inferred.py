@@ -25,11 +25,12 @@ def inferred_average_precision(judged: Judged, *, rel: int = 1) -> FloatArray:
     array([1.])
     """
     relevant = judged.grade >= rel
-    topic, rank = judged.topic[relevant], judged.rank[relevant].astype(np.float64)
+    hits = np.flatnonzero(relevant)
+    topic, rank = judged.topic[hits], judged.rank[hits].astype(np.float64)
     above = rank - 1.0
-    relevant_above = judged.above(relevant)[relevant]
-    rejected = judged.above((judged.grade >= 0) & ~relevant)[relevant]
-    pooled = judged.above(np.ones(len(relevant), dtype=np.bool_))[relevant]
+    relevant_above = judged.above(relevant, hits)
+    rejected = judged.above((judged.grade >= 0) & ~relevant, hits)
+    pooled = judged.above(np.ones(len(relevant), dtype=np.bool_), hits)
     share = (relevant_above + EPSILON) / (relevant_above + rejected + 2 * EPSILON)
     expected = 1.0 / rank + (above / rank) * ratio(pooled, above) * share
     return ratio(judged.totals(topic, np.where(above == 0, 1.0, expected)), judged.judgments.relevant(rel))

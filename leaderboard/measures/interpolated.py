@@ -82,7 +82,11 @@ def precision_at_recalls(judged: Judged, recalls: Sequence[float], *, rel: int =
     array([[1. ],
            [0.6]])
     """
-    return _best_precision(judged, rel, np.array([_needed(judged, recall, rel) for recall in recalls]))
+    needed = judged.judgments.keep(
+        ("needed", tuple(recalls), rel, judged.dialect),
+        lambda: np.array([_needed(judged, recall, rel) for recall in recalls]),
+    )
+    return _best_precision(judged, rel, needed)
 
 
 def best_precision_from(judged: Judged, rel: int, needed: IntArray) -> FloatArray:

@@ -241,10 +241,10 @@ class Judged:
         """The sum of values for each topic, (topics,), added in the order given."""
         return sums(topic, values, len(self.judgments))
 
-    def above(self, mask: NDArray[np.bool_]) -> IntArray:
-        """For every hit, how many hits of its topic ranked above it are wanted, (hits,)."""
+    def above(self, mask: NDArray[np.bool_], hits: IntArray) -> IntArray:
+        """For these hits, how many hits of the same topic ranked above are wanted, (hits,)."""
         before = np.concatenate(([0], np.cumsum(mask, dtype=np.int64)))
-        return before[:-1] - before[self.starts[self.topic]]
+        return before[hits] - before[self.starts[self.topic[hits]]]
 
     @cached_property
     def condensed(self) -> "Judged":
@@ -270,9 +270,11 @@ class Judged:
         counted = self.grade >= level
         if cutoff is not None:
             counted &= self.rank <= (cutoff if isinstance(cutoff, int) else cutoff[self.topic])
-        topic = self.topic[counted]
+        # Few of the judged are relevant: their places are faster than a mask.
+        hits = np.flatnonzero(counted)
+        topic = self.topic[hits]
         starts = np.searchsorted(topic, np.arange(len(self.judgments)))
-        return Relevant(topic, self.rank[counted], positions(starts, topic))
+        return Relevant(topic, self.rank[hits], positions(starts, topic))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,32 +1,18 @@
 """Operations on runs that reproduce other runs."""
 
-from dataclasses import dataclass
-
+from leaderboard import fields
 from leaderboard.reproductions import ops as reproductions
-from leaderboard.reproductions.ops import OriginalRuns
 from leaderboard.reproductions.page import show, tables
-from leaderboard.scoring.web.waiting import have_computed
-from leaderboard.tasks.api.tasks import ANY
-from leaderboard.web.api.operations import WRITE, Done, operation
+from leaderboard.reproductions.page.show import ReproductionQuery
+from leaderboard.web.api import actions
+from leaderboard.web.api.operations import operation
 from leaderboard.web.rules import COMPUTED
-from leaderboard.web.session import reading, viewer, wake, writing
+from leaderboard.web.session import reading, viewer
+
+QUERY = fields.as_sent(ReproductionQuery)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReproductionQuery:
-    """The measure; by default the board's first."""
-
-    measure: str | None = None
-
-
-class ReproducesBody(OriginalRuns):
-    """The reproduced run, by run number: from the same task or another one.
-
-    original_baseline and baseline: the baselines of the original and of this run; both or neither.
-    """
-
-
-@operation("GET", "/tasks/<slug>/reproductions", dict, query=ReproductionQuery, rule=COMPUTED)
+@operation("GET", "/tasks/<slug>/reproductions", dict, query=QUERY, rule=COMPUTED)
 def list_reproductions(slug: str, query: ReproductionQuery) -> dict[str, object]:
     """List the reproductions of a task
 
@@ -35,18 +21,7 @@ def list_reproductions(slug: str, query: ReproductionQuery) -> dict[str, object]
     return dict(tables.facts(show.reproductions_page(reading(), viewer(), slug, query.measure)))
 
 
-@operation("POST", "/tasks/<slug>/reproductions", Done, query=ReproductionQuery, scopes=ANY, status=202)
-def compute_reproductions(slug: str, query: ReproductionQuery) -> Done:
-    """Start comparing the document orders of a task's reproductions
-
-    An evaluator computes those that are missing; then read them by GET.
-    """
-    waiting = show.reproductions_page(reading(), viewer(), slug, query.measure).waiting
-    have_computed(waiting)
-    return Done(done=f"{len(waiting)} results requested")
-
-
-@operation("GET", "/tasks/<slug>/reproductions/<id:run_id>", dict, query=ReproductionQuery, rule=COMPUTED)
+@operation("GET", "/tasks/<slug>/reproductions/<id:run_id>", dict, query=QUERY, rule=COMPUTED)
 def reproduction(slug: str, run_id: int, query: ReproductionQuery) -> dict[str, object]:
     """Get a reproduction, level by level
 
@@ -56,31 +31,4 @@ def reproduction(slug: str, run_id: int, query: ReproductionQuery) -> dict[str, 
     return dict(tables.page_facts(show.reproduction_page(reading(), viewer(), slug, run_id, query.measure)))
 
 
-@operation("PUT", "/runs/<id:run_id>/reproduces", Done, body=ReproducesBody, scopes=WRITE)
-def say_what_a_run_reproduces(run_id: int, body: ReproducesBody) -> Done:
-    """Set the run that a run reproduces
-
-    For its team and the organisers; replaces the earlier link.
-    """
-    of = OriginalRuns(body.original, body.original_baseline, body.baseline)
-    with writing() as session:
-        reproductions.link(session, viewer(), run_id, of)
-    wake()
-    return Done(done=f"run {run_id} reproduces run {body.original}")
-
-
-@operation("DELETE", "/runs/<id:run_id>/reproduces", Done, scopes=WRITE)
-def take_back_what_a_run_reproduces(run_id: int) -> Done:
-    """Remove the link to the reproduced run"""
-    with writing() as session:
-        reproductions.unlink(session, viewer(), run_id)
-    return Done(done=f"run {run_id} reproduces no run")
-
-
-OPERATIONS = (
-    list_reproductions,
-    compute_reproductions,
-    reproduction,
-    say_what_a_run_reproduces,
-    take_back_what_a_run_reproduces,
-)
+OPERATIONS = (list_reproductions, reproduction, *actions.operations((show.COMPUTE, *reproductions.ACTIONS)))

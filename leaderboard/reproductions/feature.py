@@ -9,17 +9,15 @@ from leaderboard.runs import slots
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from flask import Blueprint
+    from flask import Blueprint, Flask
 
     from leaderboard.web.api.operations import Operation
 
 
 def _pages() -> "Iterable[Blueprint]":
-    from leaderboard.reproductions.web import links as reproduction_links
     from leaderboard.reproductions.web import reproductions
 
-    modules = (reproduction_links, reproductions)
-    return (module.blueprint for module in modules)
+    return (reproductions.links, reproductions.blueprint)
 
 
 def _operations() -> "dict[str, tuple[Operation, ...]]":
@@ -40,12 +38,6 @@ def _made() -> "slots.Made":
     return ops.link_sent
 
 
-def _form() -> "slots.Form":
-    from leaderboard.reproductions.web import links
-
-    return links.of_upload
-
-
 def _mentions() -> "slots.Mentions":
     from leaderboard.reproductions.page import mentions
 
@@ -58,10 +50,16 @@ def _command() -> "slots.Command":
     return lambda: reproduces
 
 
+def _set_up(app: "Flask") -> None:
+    from leaderboard import fields
+    from leaderboard.reproductions.ops import OriginalRuns
+
+    app.jinja_env.globals["original_runs"] = fields.of(OriginalRuns)
+
+
 def _fill() -> None:
     slots.ADMITTED.add(_admitted)
     slots.MADE.add(_made)
-    slots.FORM.add(_form)
     slots.MENTIONS.add(_mentions)
     slots.COMMANDS.add(_command)
 
@@ -70,6 +68,7 @@ FEATURE = Feature(
     "reproductions",
     pages=_pages,
     operations=_operations,
+    set_up=_set_up,
     fill=_fill,
     parts={"runs/upload": "reproductions/upload.html", "runs/actions": "reproductions/action.html"},
     tabs=(Tab("Compare", "Curves", "Reproductions", "reproductions.index", ("rankings",)),),

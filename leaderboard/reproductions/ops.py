@@ -2,17 +2,19 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import ColumnElement, bindparam, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from leaderboard.core import audit, phase_rules, policy, shown_names
-from leaderboard.core.policy import TaskAccess, Viewer
+from leaderboard.core.actions import Action
+from leaderboard.core.policy import Scope, TaskAccess, Viewer
 from leaderboard.core.shown_names import ShownNames
 from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Reproduction, Run, Task
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.scoring.ops.statistics import prepared
 
 _RUNS = select(Run, Task).join(Task, Task.id == Run.task_id)
@@ -93,16 +95,44 @@ KIND = "rankings"
 """The kind of tasks whose runs can be reproduced."""
 
 
+def read_number(text: str) -> str:
+    """The number of a run in that text or in the address of its page; raises ValueError.
+
+    >>> read_number("https://example.org/runs/12/")
+    '12'
+    """
+    number = text.strip().rstrip("/").rpartition("/")[2]
+    if not number.isdecimal():
+        raise ValueError("must be the number of a run or the address of its page, such as …/runs/12.")
+    return number
+
+
 @dataclass(frozen=True, slots=True)
 class OriginalRuns:
-    """The reproduced run, by run number; both baselines or neither.
+    """The reproduced run, by run number: from the same task or another one; both baselines or neither."""
 
-    original_baseline is the baseline of the original, baseline that of the reproduction.
-    """
-
-    original: int
-    original_baseline: int | None = None
-    baseline: int | None = None
+    original: Annotated[
+        int,
+        Field(
+            title="Reproduces run", help="Run number; in a form also its page’s address.", read=read_number
+        ),
+    ]
+    original_baseline: Annotated[
+        int | None,
+        Field(
+            title="Original baseline",
+            help="The run the original was meant to outperform, from the original’s task.",
+            read=read_number,
+        ),
+    ] = None
+    baseline: Annotated[
+        int | None,
+        Field(
+            title="Baseline here",
+            help="The baseline of this run, from this task. Effects, ER and DRI need both baselines.",
+            read=read_number,
+        ),
+    ] = None
 
     @property
     def named(self) -> dict[str, int]:
@@ -171,6 +201,36 @@ def unlink(session: Session, viewer: Viewer, run_id: int) -> None:
     session.delete(before)
     session.flush()
     audit.record(session, viewer, "run.reproduces_nothing", f"run:{run_id}", was=before.original_id)
+
+
+_LINK: dict[str, Any] = {
+    "path": "/runs/<id:run_id>/reproduces",
+    "page": "runs.show",
+    "scopes": (Scope.SUBMIT, Scope.ORGANISE),
+    "may": policy.own_run,
+}
+ACTIONS = (
+    Action(
+        name="say_what_a_run_reproduces",
+        summary="Set the run that a run reproduces",
+        more="For its team and the organisers; replaces the earlier link.",
+        method="PUT",
+        form="/runs/<id:run_id>/reproduces",
+        record=OriginalRuns,
+        act=link,
+        done=lambda of, _: f"the run reproduces run {of.original}",
+        **_LINK,
+    ),
+    Action(
+        name="take_back_what_a_run_reproduces",
+        summary="Remove the link to the reproduced run",
+        method="DELETE",
+        form="/runs/<id:run_id>/reproduces/delete",
+        act=unlink,
+        done="the run reproduces no run",
+        **_LINK,
+    ),
+)
 
 
 def originals_of(session: Session, viewer: Viewer, run_id: int) -> OriginalRuns | None:

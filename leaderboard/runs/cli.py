@@ -2,19 +2,19 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import click
 
+from leaderboard import fields
 from leaderboard.accounts.ops import teams
 from leaderboard.core import policy
-from leaderboard.core.cli.actions import command
+from leaderboard.core.cli.actions import chosen, command, options
 from leaderboard.core.cli.failures import Failure
 from leaderboard.core.cli.site import FILE, data_option, opened
-from leaderboard.core.phase_rules import KINDS
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError
@@ -32,30 +32,14 @@ from leaderboard.runs.ops.prepare import (
     plan,
     read_list,
 )
-from leaderboard.runs.ops.uploads import Delivery
+from leaderboard.runs.ops.uploads import Delivery, RunProperties
 from leaderboard.runs.page import outward
 from leaderboard.runs.page.outward import HubTask, RunAddresses
 from leaderboard.scoring.ops import run_facts as run_descriptions
 from leaderboard.tables.yaml import yaml_text
-from leaderboard.trec import facts as facts_files
-from leaderboard.trec.facts import FIELDS
 from leaderboard.trec.read import bundles
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.read.lines import Limits
-
-
-def fact_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """An option for each run attribute, such as --latency "12.5 ms"."""
-    for fact in reversed(FIELDS):
-        hint = f"{fact.title}. {fact.hint}"
-        kind = click.Choice(["", *fact.choices]) if fact.choices else None
-        shown = f"[{'|'.join(fact.choices)}]" if fact.choices else None
-        command = click.option(fact.option, fact.key, type=kind, metavar=shown, help=hint)(command)
-    return command
-
-
-def _given(facts: Mapping[str, str | None]) -> dict[str, str]:
-    return {key: text for key, text in facts.items() if text is not None}
 
 
 @click.group()
@@ -76,11 +60,8 @@ def run() -> None:
 @click.option(
     "--by-folder", is_flag=True, help="Use each file's folder name as its team.  [required without --team]"
 )
-@click.option("--kind", type=click.Choice(KINDS), default="official", show_default=True)
 @click.option("--name-from", type=click.Choice(["file", "tag"]), default="file", show_default=True)
-@click.option("--phase", default="", help="Phase to submit the runs to [the open phase].")
-@click.option("--late", default="", help="Why the runs count after the deadline; shown with them.")
-@fact_options
+@options(RunProperties, without=("team_id", "reproduces", "original_baseline", "baseline"))
 @data_option
 def add(
     slug: str,
@@ -88,12 +69,9 @@ def add(
     team: str | None,
     rows: Path | None,
     by_folder: bool,
-    kind: str,
     name_from: str,
-    phase: str,
-    late: str,
     data: Path | None,
-    **facts: str | None,
+    **given: Any,
 ) -> None:
     """Add run files, folders of run files, or zip and tar archives; a rejected file does not stop the others.
 
@@ -104,15 +82,8 @@ def add(
         raise click.UsageError("Give the team of the runs with --team, --list or --by-folder.")
     whose = 0 if team is not None else BY_FOLDER if by_folder else BY_LIST
     runs = read_list(rows.read_text("utf-8", "replace")) if rows else None
-    wished = BatchRequest(
-        team=whose,
-        names_from=name_from,
-        kind=kind,
-        facts=facts_files.read_fact_fields(_given(facts)),
-        runs=runs,
-        phase=phase,
-        late=late,
-    )
+    asked = fields.read(RunProperties, {**chosen(RunProperties, given), "team_id": 1})
+    wished = BatchRequest(team=whose, names_from=name_from, runs=runs, **asked.told)
     with opened(data) as (database, settings), TemporaryDirectory() as folder:
         limits = Limits(plain_bytes=settings.plain_bytes)
         task_kind = _task_kind(database, slug)
@@ -126,7 +97,7 @@ def add(
                 fine, message = _add_one(database, slug, file, file.team or team or "", limits)
                 messages.append(message)
                 failed += not fine
-        left = _left(database, slug, team, phase) if team is not None else ""
+        left = _left(database, slug, team, wished.phase) if team is not None else ""
     for message in messages:
         click.echo(message, err=message.startswith("rejected"))
     if left:
@@ -181,21 +152,11 @@ def primary(run_id: int, undo: bool, why: str, data: Path | None) -> None:
 
 for _action in (withdrawals.WITHDRAW, withdrawals.RESTORE, withdrawals.REVIEW):
     run.add_command(command(_action))
+run.add_command(
+    command(run_descriptions.DESCRIBE, say=lambda outcome, run_id: f"Run {run_id}: {outcome.done}.")
+)
 for _added in slots.COMMANDS:
     run.add_command(_added())
-
-
-@run.command()
-@click.argument("run_id", type=int)
-@fact_options
-@data_option
-def describe(run_id: int, data: Path | None, **facts: str | None) -> None:
-    """Edit the description of a run; empty values clear fields. The rankings never change."""
-    with opened(data) as (database, _), database.write() as session:
-        changed = run_descriptions.describe_run(session, OPERATOR, run_id, _given(facts))
-    click.echo(
-        f"Run {run_id}: {', '.join(changed)} changed." if changed else f"Run {run_id}: nothing changed."
-    )
 
 
 @run.command()

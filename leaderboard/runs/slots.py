@@ -1,6 +1,6 @@
 """Extension points of runs for other features."""
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from leaderboard.core.slots import Slot
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     Named = Mapping[str, int]
     Admitted = Callable[[Session, Viewer, Task, int, Named], None]
     Made = Callable[[Session, Viewer, int, Named], None]
-    Form = Callable[[Mapping[str, str]], Mapping[str, Any]]
     Wholes = Callable[[Session, int], tuple[Part, ...]]
     Mentions = Callable[[Session, Viewer, Run, Task, TaskAccess, ShownNames], tuple[Part, ...]]
     Command = Callable[[], click.Command]
@@ -39,8 +38,6 @@ ADMITTED: "Slot[Admitted]" = Slot()
 """Called before a phase accepts a run that reproduces the named runs; raises Invalid if it cannot."""
 MADE: "Slot[Made]" = Slot()
 """Called with a new run that reproduces the named runs."""
-FORM: "Slot[Form]" = Slot()
-"""The values of the added submission form fields, as fields of RunRequest; raises Invalid."""
 WHOLES: "Slot[Wholes]" = Slot()
 """The groups that contain a run; called if `RunLinks.in_suites`, and only for readers who may know."""
 MENTIONS: "Slot[Mentions]" = Slot()

@@ -1,27 +1,21 @@
 """Operations on suites: read, create, change; submit, combine, withdraw and restore their runs."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from leaderboard import fields
-from leaderboard.core.actions import Received
-from leaderboard.scoring.ops import run_facts as facts
 from leaderboard.suites import page as suites_pages
-from leaderboard.suites.ops import changes, seen
+from leaderboard.suites.ops import changes, seen, sending
 from leaderboard.suites.ops.changes import SuiteDraft
-from leaderboard.suites.ops.sending import SuiteRequest
 from leaderboard.suites.page import SuiteChoice
-from leaderboard.suites.web import sending as web_sending
-from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.suites import GROUPS
-from leaderboard.web.api import actions, repeats
+from leaderboard.web.api import actions
 from leaderboard.web.api.lists import ListQuery, Rows, part
-from leaderboard.web.api.operations import BODY_OF_FILE, SUBMIT, Reply, operation
+from leaderboard.web.api.operations import Reply, operation
 from leaderboard.web.rules import SIGNED_IN, Rule
-from leaderboard.web.session import finish_reading, reading, token, viewer
+from leaderboard.web.session import reading, viewer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,16 +35,6 @@ class SuiteQuery:
 
 
 SuiteBody = fields.as_sent(SuiteDraft)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteSendQuery:
-    """The team, and the entries for each run; file_name: name of the archive."""
-
-    team_id: int
-    kind: str = "official"
-    description: str = ""
-    file_name: str = ""
 
 
 @operation("GET", "/suites", Rows, query=ListQuery)
@@ -94,44 +78,16 @@ def suite_settings(suite: str) -> object:
     return msgspec.convert(changes.as_facts(changes.draft_of(known)), SuiteBody)
 
 
-@operation(
-    "PUT",
-    "/suites/<suite>/archives/<name>",
-    dict,
-    query=SuiteSendQuery,
-    rule=BODY_OF_FILE,
-    scopes=SUBMIT,
-    status=201,
-)
-def send_suite_run(suite: str, name: str, query: SuiteSendQuery, file: Path) -> Reply:
-    """Submit a suite run
-
-    The body is a zip or tar with one folder per member. Each member's run becomes an ordinary run of its
-    task, under this name. If there is any problem, nothing is stored: 422, with every problem. With
-    `Idempotency-Key`, the same archive sent again creates no second suite run.
-    """
-    key, asking = repeats.given_key(), token()
-    wished = SuiteRequest(
-        team_id=query.team_id, name=name, kind=query.kind, description=facts.require_short(query.description)
-    )
-    received = Received(file, base_name(query.file_name) or name)
-    made = web_sending.deliver(
-        suite, received, wished, f"api:{asking.token_id if asking else 0}:{key}" if key else None
-    )
-    finish_reading()
-    return Reply(answer=_run(suite, made), status=201, headers={})
-
-
 OPERATIONS = (
     suites,
     show_suite,
     show_suite_run,
     suite_settings,
     *actions.operations(changes.SETTINGS),
-    send_suite_run,
     *actions.operations(
-        changes.RUNS,
+        (sending.SEND, *changes.RUNS),
         answers={
+            "send_suite_run": (dict, lambda number, suite, name: _run(suite, number)),
             "put_suite_run_together": (dict, lambda number, suite: _run(suite, number)),
             "fill_in_suite_run": (dict, lambda _, **at: _run(**at)),
         },

@@ -3,17 +3,19 @@
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 
+from leaderboard import fields
 from leaderboard.accounts.ops import teams
+from leaderboard.core.cli.actions import chosen, command, options
 from leaderboard.core.cli.site import FILE, data_option, opened
-from leaderboard.core.phase_rules import KINDS
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
+from leaderboard.runs.ops.uploads import RunDetails
 from leaderboard.suites import page as pages
 from leaderboard.suites.ops import changes, sending
-from leaderboard.suites.ops.sending import SuiteRequest
 from leaderboard.suites.page import SuiteChoice, SuitePage
 from leaderboard.tables.latex import latex_text
 from leaderboard.tables.markdown import table_lines
@@ -60,27 +62,21 @@ def change(slug: str, file: Path, data: Path | None) -> None:
         changes.change(session, OPERATOR, slug, draft)
 
 
-@suites.command()
-@click.argument("slug")
-@click.option("--back", is_flag=True, help="Restore it instead.")
-@data_option
-def withdraw(slug: str, back: bool, data: Path | None) -> None:
-    """Withdraw the suite SLUG; its runs stay in their tasks."""
-    with opened(data) as (database, _), database.write() as session:
-        (changes.restore if back else changes.withdraw)(session, OPERATOR, slug)
+suites.add_command(command(changes.WITHDRAW, back=changes.RESTORE))
 
 
 @suites.command()
 @click.argument("slug")
 @click.argument("archives", type=FILE, nargs=-1, required=True)
 @click.option("--team", required=True, help="Team of the runs; created if it does not exist.")
-@click.option("--kind", type=click.Choice(KINDS), default="official", show_default=True)
+@options(RunDetails, without=("team_id",))
 @data_option
-def add(slug: str, archives: tuple[Path, ...], team: str, kind: str, data: Path | None) -> None:
+def add(slug: str, archives: tuple[Path, ...], team: str, data: Path | None, **given: Any) -> None:
     """Submit ARCHIVES (zip or tar, one folder per member) to the suite SLUG; each in full or not at all."""
     with opened(data) as (database, settings):
         with database.write() as session:
-            wished = SuiteRequest(team_id=teams.ensure(session, OPERATOR, team), kind=kind)
+            team_id = teams.ensure(session, OPERATOR, team)
+        wished = fields.read(RunDetails, chosen(RunDetails, given) | {"team_id": team_id})
         for path in archives:
             made = _send(database, slug, path, wished, Limits(plain_bytes=settings.plain_bytes))
             click.echo(f"{path}: /suites/{slug}/runs/{made}")
@@ -145,7 +141,7 @@ def board(
     click.echo(_text(page, name, layout), nl=False)
 
 
-def _send(database: Database, slug: str, path: Path, wished: SuiteRequest, limits: Limits) -> int:
+def _send(database: Database, slug: str, path: Path, wished: RunDetails, limits: Limits) -> int:
     with database.read() as session:
         rules = sending.rules_of(session, OPERATOR, slug, wished.team_id)
     with TemporaryDirectory() as folder:

@@ -3,11 +3,9 @@
 import hashlib
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, wraps
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from pathlib import Path
 from typing import IO, Any, ParamSpec
 from urllib.parse import urlsplit
 
@@ -28,7 +26,16 @@ from leaderboard.tables.record import Files, Page, Table, csv_text, json_text
 from leaderboard.web import addresses, filters, kept, rules, session
 from leaderboard.web import kept as kept_views
 from leaderboard.web.kept import A_YEAR_S
-from leaderboard.web.session import OPENID, PENDING, cookie, in_api, is_https, session_token, settings
+from leaderboard.web.session import (
+    OPENID,
+    PENDING,
+    cookie,
+    in_api,
+    incoming_folder,
+    is_https,
+    session_token,
+    settings,
+)
 
 MAX_FORM_MEMORY = 500_000
 MAX_FORM_PARTS = 50
@@ -124,16 +131,6 @@ def trusted_hosts(settings: Settings) -> list[str] | None:
     if settings.public_url:
         named.append(urlsplit(settings.public_url).hostname or "")
     return named or None
-
-
-def incoming_folder() -> Path:
-    """A folder for this request's files, removed at its end."""
-    if "incoming" not in g:
-        g.incoming_files = []
-        path = temporary.folder(settings().data)
-        g.incoming = Path(tempfile.mkdtemp(prefix=temporary.UPLOAD, dir=path))
-    folder: Path = g.incoming
-    return folder
 
 
 def _suffix(name: str) -> str:

@@ -5,11 +5,13 @@ judgments.
 """
 
 import logging
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -19,7 +21,7 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response as AnyResponse
 
-from leaderboard import logs, traces
+from leaderboard import logs, temporary, traces
 from leaderboard.accounts.ops import device_logins, names, sessions, tokens
 from leaderboard.accounts.ops.accounts import PENDING_MINUTES, AccountBrowser, NewSession
 from leaderboard.accounts.ops.sessions import NEWCOMER_MINUTES
@@ -198,7 +200,17 @@ def _looking() -> Iterator[Session]:
     finish_reading()
 
 
-SESSIONS = Sessions(_looking, writing)
+def incoming_folder() -> Path:
+    """A folder for this request's files, removed at its end."""
+    if "incoming" not in g:
+        g.incoming_files = []
+        path = temporary.folder(settings().data)
+        g.incoming = Path(tempfile.mkdtemp(prefix=temporary.UPLOAD, dir=path))
+    folder: Path = g.incoming
+    return folder
+
+
+SESSIONS = Sessions(_looking, writing, incoming_folder)
 """What actions are done with in a request."""
 
 

@@ -13,8 +13,8 @@ from leaderboard.core.policy import OPERATOR, Viewer
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Phase, Task, TopicSet
 from leaderboard.judges.ops import imported
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import NewRevision, Revision
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import NewRevision, Revision
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.runs.ops.uploads import Submission
 from tests.make import answers, build, nuggeted, twins

@@ -11,8 +11,8 @@ from leaderboard.accounts.ops import teams
 from leaderboard.core.policy import OPERATOR, Viewer
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Member
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import NewRevision, Revision
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import NewRevision, Revision
 from leaderboard.runs.ops import limits, prepare, uploads
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.runs.ops.uploads import Delivery, Submission

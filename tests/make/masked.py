@@ -12,7 +12,7 @@ from leaderboard.core import policy
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Entry, Invitation, Run, Snapshot, Task, Team, Upload
 from leaderboard.judging.ops.pools import pools, previews
-from leaderboard.judging.ops.pools.previews import Plan
+from leaderboard.judging.ops.pools.previews import PoolPlan
 from leaderboard.runs.ops import withdrawals
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.tasks.ops.pseudonyms import reviews
@@ -160,7 +160,7 @@ def _freeze(database: Database, address: str) -> None:
 def _pool(database: Database) -> None:
     """All runs were pooled, so that audits name teams."""
     with database.read() as session:
-        made = previews.preview(session, policy.OPERATOR, SLUG, Plan({"name": "take"}, reuse=False))
+        made = previews.preview(session, policy.OPERATOR, SLUG, PoolPlan({"name": "take"}, reuse=False))
     with database.write() as session:
         number = pools.add(session, policy.OPERATOR, made)
         pools.change(session, policy.OPERATOR, SLUG, number, pools.OPEN, highest_grade=1, without_texts=True)

@@ -7,8 +7,8 @@ from leaderboard.answers.ops.nuggets import reading
 from leaderboard.answers.ops.nuggets.reading import PartFile
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import NewRevision, Revision
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import NewRevision, Revision
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.scoring.ops.qrels.files import MAIN
 from leaderboard.trec.nuggets.packing import MadeBy, Part

@@ -11,7 +11,7 @@ from leaderboard.core.picture_kinds import KINDS, LOGO
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.tasks.ops.pictures import encode, pictures, prepare
-from leaderboard.tasks.ops.pictures.pictures import PictureHead, PictureRequest
+from leaderboard.tasks.ops.pictures.pictures import PictureHead, PictureText
 
 RED, GREEN, BLUE = (220, 30, 30), (20, 160, 60), (30, 60, 200)
 
@@ -43,8 +43,7 @@ def give(
     """Give a task a picture of a kind, as the command does."""
     prepared = prepared_once(file(folder, saved(flag(), "PNG")), kind)
     with database.write() as session:
-        wanted = PictureRequest(kind=KINDS[kind], alt=alt, picture=prepared)
-        return pictures.put(session, OPERATOR, slug, wanted)
+        return pictures.put(session, OPERATOR, slug, kind, prepared, PictureText(alt=alt))
 
 
 def address() -> str:

@@ -10,8 +10,8 @@ from leaderboard.boards.ops import board
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import NewRevision, Revision
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import NewRevision, Revision
 from leaderboard.scoring.ops.qrels.files import MAIN, Judged, PreparedQrels
 from leaderboard.scoring.ops.qrels.lines import Origin
 from tests.make import build

@@ -35,7 +35,7 @@ from leaderboard.db.tables import (
 from leaderboard.judging.ops import judging as judging_services
 from leaderboard.judging.ops import side_by_side
 from leaderboard.judging.ops.pools import pools, previews
-from leaderboard.judging.ops.pools.previews import Plan
+from leaderboard.judging.ops.pools.previews import PoolPlan
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.runs.web import uploads
 from leaderboard.settings import Settings
@@ -258,7 +258,7 @@ def _hide_more(database: Database, secret: str) -> None:
 def _pool(database: Database, slug: str) -> None:
     """A pool of all that the runs of a task have is open to assessors."""
     with database.read() as session:
-        made = previews.preview(session, policy.OPERATOR, slug, Plan({"name": "take"}, reuse=False))
+        made = previews.preview(session, policy.OPERATOR, slug, PoolPlan({"name": "take"}, reuse=False))
     with database.write() as session:
         number = pools.add(session, policy.OPERATOR, made)
         pools.change(session, policy.OPERATOR, slug, number, pools.OPEN, highest_grade=1, without_texts=True)

@@ -13,7 +13,7 @@ from leaderboard.judging.ops import judging
 from leaderboard.judging.ops.assessors import queues
 from leaderboard.judging.ops.judging import PersonalLink
 from leaderboard.judging.ops.pools import pools, previews
-from leaderboard.judging.ops.pools.previews import Plan
+from leaderboard.judging.ops.pools.previews import PoolPlan
 from leaderboard.runs.ops import limits, prepare, uploads
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.runs.ops.uploads import Delivery, Submission
@@ -112,7 +112,7 @@ def send(
 def make_pool(database: Database, organiser: int, slug: str) -> int:
     """The number of an open pool of all that the task's runs have, to be judged anew."""
     maker = viewer(database, organiser)
-    plan = Plan({"name": "depth", "depth": 10}, reuse=False)
+    plan = PoolPlan({"name": "depth", "depth": 10}, reuse=False)
     with database.read() as session:
         made = previews.preview(session, maker, slug, plan)
     with database.write() as session:

@@ -12,9 +12,9 @@ from sqlalchemy import select
 from leaderboard.core.policy import OPERATOR, Viewer
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Run, Task, Team
+from leaderboard.runs.ops.uploads import RunDetails
 from leaderboard.suites.ops import changes, sending
 from leaderboard.suites.ops.changes import MemberDraft, SuiteDraft
-from leaderboard.suites.ops.sending import SuiteRequest
 from leaderboard.suites.web import sending as forms
 from leaderboard.trec.read.lines import Limits
 from tests.make import answers, build, masked, phased, suites, twins
@@ -111,7 +111,7 @@ def send(
         rules = sending.rules_of(session, viewer, SLUG, team_id)
     with database.write() as session:
         submission = sending.prepared(path, path.name, rules, folder, Limits())
-        wished = SuiteRequest(team_id=team_id, kind=kind)
+        wished = RunDetails(team_id=team_id, kind=kind)
         return sending.send(session, viewer, SLUG, submission, wished, key)
 
 

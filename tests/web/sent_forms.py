@@ -57,7 +57,7 @@ def _archive() -> bytes:
 
 
 FORMS: dict[str, Sequence[tuple[str, Form]]] = {
-    "uploads.send": [
+    "uploads.send_run": [
         ("", {}),
         *(("", run_form(name)) for name in RUN_NAMES),
         *(("", run_form("new", team)) for team in (2, 3, 4)),
@@ -65,32 +65,31 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     ],
     "uploads.fix_upload": [("", {"fixes": name}) for name in ("topics", "nothing")],
     "uploads.review_upload": [("", {"accept": "on"}), ("", {"why": "No."})],
-    "checks.check": [
+    "checks.check_run": [
         ("", {}),
         ("", {"file": (RUN, "run.txt")}),
         ("", {"file": (b"99 Q0 a 1 1 t\n", "run.txt")}),
     ],
     "uploads.withdraw_run": [("", WHY)],
-    "run_facts.describe": [("", {"type": "manual"})],
-    "reproduction_links.save": [
+    "run_facts.describe_run": [("", {"type": "manual"})],
+    "reproduction_links.say_what_a_run_reproduces": [
         ("", {}),
         *(("", {"original": str(run_id)}) for run_id in (*range(1, 13), 99)),
     ],
-    "organise.create": [
+    "organise.make_task": [
         *(("", task_form(slug)) for slug in ("draft", "sealed", "nothing")),
         *(("", task_form("mine", collection=name)) for name in ("draft", "blind", "nothing")),
     ],
-    "settings.save": [
+    "settings.settle_task": [
         *(("", {"slug": slug}) for slug in ("draft", "sealed", "nothing")),
         ("", {"name": "Another", "reason": "Why not"}),
         ("", {"preview": "description", "description": "*new*"}),
     ],
-    "pictures.save": [("", {}), ("", {"alt": "A robot"}), ("", {"remove": "yes"})],
+    "pictures.put_picture": [("", {}), ("", {"alt": "A robot"})],
     "settings.clone_task": [("", {"slug": slug, "name": "A clone"}) for slug in ("draft", "sealed", "mine")],
     "people.invite_to_task": [("", {"role": "reader", "note": "Have a look."})],
     "people.give_role": [("", {"account": name, "role": "reader"}) for name in ("Zed", "Nobody")],
-    "people.change": [("", {"role": role}) for role in ("none", "reader")],
-    "many_comparisons.ask": [(query, {}) for query in COMPARED],
+    "many_comparisons.compute_comparison": [(query, {}) for query in COMPARED],
     "boards.standing": [("", {}), ("?measure=AP", {}), ("?edition=2", {})],
     "intervals.ask": [("", {}), ("?measure=AP", {})],
     "news.announce": [
@@ -107,8 +106,10 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
         for team in ("", "2", "4")
     ],
     "teams.make_team": [("", {"name": name}) for name in ("owls", "Some team", "Team 2")],
-    "teams.rename_team": [("", {"name": name}) for name in ("Owls", "Free name")],
-    "teams.describe_team": [("", {"affiliation": "Nest", "home_page": "https://example.org"})],
+    "teams.describe_team": [
+        ("", {"affiliation": "Nest", "home_page": "https://example.org"}),
+        *(("", {"name": name}) for name in ("Owls", "Free name")),
+    ],
     "webhooks.make_team_webhook": [("", {"address": "https://hooks.example/", "events": "run.scored"})],
     "webhooks.make_task_webhook": [("", {"address": "https://hooks.example/", "events": "job.failed"})],
     "entries.enter_task": [
@@ -117,7 +118,7 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     "entries.decide_entry": [("", {"accept": "on"}), ("", {"why": "No."})],
     "suites.make_suite": [("", {"slug": "new", "title": "New", "members": MEMBERS})],
     "suites.change_suite": [("", {"title": "New", "members": MEMBERS})],
-    "suite_sending.send": [
+    "suite_sending.send_suite_run": [
         ("", {}),
         *(("", _suite_run(team, name)) for team in (1, 2) for name in ("new", "own")),
         ("", {**_suite_run(1, "new"), "check": "1"}),
@@ -131,6 +132,6 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     ],
     "naming.give_pseudonyms": [("", {"until": "close", "is_sure": ""})],
     "groups.declare_group": [("", {"name": "students", "teams": "1"})],
-    "pools.create": [("", {"method": "depth", "depth": "5", "run": str(run)}) for run in (1, 4, 7)],
+    "pools.make_pool": [("", {"method": "depth", "depth": "5", "run": str(run)}) for run in (1, 4, 7)],
 }
 """Endpoint -> the queries and forms it is sent, others an empty one; a file is its content and name."""

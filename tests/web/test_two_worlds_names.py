@@ -190,7 +190,7 @@ def test_no_form_names_a_masked_team(worlds: tuple[World, World], monkeypatch: p
     """Uploads under every name a run of the others has or is known by, and all other forms."""
     both = [posts.Undoing(world, {"Ann": posts._token(world, "Ann")}) for world in worlds]
     names = ("aardvarks-a0", "zyx-b0", "Otter-1", "Otter-2", "new")
-    forms = {**posts.FORMS, "uploads.send": [("", _sent(name)) for name in names]}
+    forms = {**posts.FORMS, "uploads.send_run": [("", _sent(name)) for name in names]}
     monkeypatch.setattr(sessions, "new_token", lambda: "chance")
     monkeypatch.setattr(posts.partial_uploads, "secrets", SimpleNamespace(token_hex=lambda _: "nonsense"))
     monkeypatch.setattr(posts, "FORMS", forms)

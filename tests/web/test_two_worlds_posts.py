@@ -250,10 +250,10 @@ def _slugs_of_all_drafts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 LEAKS: dict[str, tuple[str, str, Patch]] = {
     "a team named in a refusal": ("Stranger", "uploads.withdraw_run", _team_named_in_a_refusal),
-    "teams listed by the upload": ("Ann", "uploads.send", _teams_listed_by_the_upload),
-    "the name of a hidden run": ("Ann", "uploads.send", _hidden_run_named),
-    "the collection of a draft": ("Olga", "organise.create", _any_collection),
-    "the slug of a draft": ("Olga", "organise.create", _slugs_of_all_drafts),
+    "teams listed by the upload": ("Ann", "uploads.send_run", _teams_listed_by_the_upload),
+    "the name of a hidden run": ("Ann", "uploads.send_run", _hidden_run_named),
+    "the collection of a draft": ("Olga", "organise.make_task", _any_collection),
+    "the slug of a draft": ("Olga", "organise.make_task", _slugs_of_all_drafts),
 }
 """Leak -> who meets it, at which endpoint, and how it is planted."""
 

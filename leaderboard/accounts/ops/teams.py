@@ -174,14 +174,15 @@ def describe(session: Session, viewer: Viewer, team_id: int, changes: TeamChange
     Raises Invalid for a home page that is not an https address, and as `rename`.
     """
     team = own_team(session, viewer, team_id)
-    throttles.spend(session, f"team details {team_id}", TEAMS_PER_DAY, timedelta(days=1))
     details = {key: text for key, text in asdict(changes).items() if text is not None and key != "name"}
     problems = [problem for problem in _detail_problems(details) if problem is not None]
     if problems:
         raise Invalid("These team details are not valid.", problems)
-    for key, text in details.items():
-        setattr(team, key, text.strip())
-    audit.record(session, viewer, "team.describe", f"team:{team_id}", **details)
+    if details:
+        throttles.spend(session, f"team details {team_id}", TEAMS_PER_DAY, timedelta(days=1))
+        for key, text in details.items():
+            setattr(team, key, text.strip())
+        audit.record(session, viewer, "team.describe", f"team:{team_id}", **details)
     if changes.name is not None:
         rename(session, viewer, team_id, changes.name)
 
@@ -290,14 +291,6 @@ ACTIONS = (
             None if asked.name is None else count_creation(session, viewer, asked.name)
         ),
         act=describe,
-    ),
-    _of_members(
-        name="rename_team",
-        summary="Rename a team",
-        form="/teams/<id:team_id>/name",
-        record=NewTeam,
-        count=lambda session, viewer, _, asked: count_creation(session, viewer, asked.name),
-        act=lambda session, viewer, team_id, asked: rename(session, viewer, team_id, asked.name),
     ),
     _of_members(
         name="hand_over_team",

@@ -384,6 +384,11 @@ class Board(TaskHead):
         """The number of runs that may be the best; also 0 if unknown or not yet computed."""
         return self.standing.may_be_best if isinstance(self.standing, Standing) else 0
 
+    @property
+    def waiting(self) -> list[WaitingResult]:
+        """What its sentences wait for."""
+        return [self.standing] if isinstance(self.standing, WaitingResult) else []
+
 
 def board(
     session: Session,

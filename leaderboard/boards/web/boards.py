@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup, escape
 
@@ -22,17 +22,16 @@ from leaderboard.core.policy import Viewer
 from leaderboard.errors import NotFound
 from leaderboard.measures.naming import parse
 from leaderboard.scoring.ops.scored_topics import MeasureColumn
-from leaderboard.scoring.ops.statistics.requests import WaitingResult
+from leaderboard.scoring.ops.statistics.requests import computing
 from leaderboard.scoring.ops.statistics.standings import PairOfRuns, Place, Standing
-from leaderboard.scoring.web.waiting import have_computed
 from leaderboard.tables.record import counted
-from leaderboard.web import filters, http
+from leaderboard.web import actions, filters, http
 from leaderboard.web.addresses import FLAGS, MANY, STATE, addresses_by_id, is_usual, kept, whole
 from leaderboard.web.charts import Interval, IntervalChart, Pair, ParetoChart, interval_chart, pareto_chart
 from leaderboard.web.charts.ranges import BoardMeans, Kind, MeanOfRun, board_means
 from leaderboard.web.filters import score, without
 from leaderboard.web.http import own_origin
-from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
 
 LENGTH = "AnswerLength"
@@ -312,7 +311,7 @@ def _html(view: View) -> str:
         cut=CHART_AT_FIRST if len(charted) > CHART_AT_FIRST and "all" not in args else 0,
         lengths=against_length(view),
         reliability=boards_intervals.of_board(reading(), shown),
-        waiting=shown.standing if isinstance(shown.standing, WaitingResult) else None,
+        waiting=next(iter(shown.waiting), None),
         citation=snapshot.of_board(shown, _address(shown)),
         methods=snapshot.methods(shown, _address(shown)).plain,
         card_head=_head(shown),
@@ -326,13 +325,14 @@ def board(slug: str) -> View:
     return board_views.view(reading(), viewer(), _board(slug), _wish())
 
 
-@blueprint.post("/tasks/<slug>/standing")
-@rule(SIGNED_IN)
-def standing(slug: str) -> ResponseReturnValue:
-    """Start the comparison that the board at this address waits for."""
-    waiting = _board(slug).standing
-    have_computed([waiting] if isinstance(waiting, WaitingResult) else [])
-    return redirect(url_for("boards.board", slug=slug, **_state()), 303)
+actions.add_to(
+    blueprint,
+    [
+        computing(
+            "standing", lambda _, __, slug: _board(slug).waiting, "/tasks/<slug>/standing", "boards.board"
+        )
+    ],
+)
 
 
 @blueprint.get("/tasks/<slug>/methods.<any(txt, tex, bib):form>")

@@ -1,15 +1,14 @@
 """Get the intervals of means and ranks on a leaderboard, as page, JSON, CSV and LaTeX."""
 
-from flask import Blueprint, redirect, request, url_for
-from flask.typing import ResponseReturnValue
+from flask import Blueprint, request, url_for
 
 from leaderboard.boards.page import intervals
 from leaderboard.boards.page.intervals import IntervalsPage
-from leaderboard.scoring.web.waiting import have_computed
-from leaderboard.web import http
+from leaderboard.scoring.ops.statistics.requests import computing
+from leaderboard.web import actions, http
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
-from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("intervals", __name__)
@@ -36,12 +35,10 @@ def show(slug: str) -> IntervalsPage:
     )
 
 
-@blueprint.post("/tasks/<slug>/intervals")
-@rule(SIGNED_IN)
-def ask(slug: str) -> ResponseReturnValue:
-    """Start all computations that the page at this address waits for."""
-    have_computed(show(slug).waiting)
-    return redirect(url_for("intervals.show", slug=slug, **kept(STATE, flags=["one", "all"])), 303)
+actions.add_to(
+    blueprint,
+    [computing("ask", lambda _, __, slug: show(slug).waiting, "/tasks/<slug>/intervals", "intervals.show")],
+)
 
 
 def _chart(page: IntervalsPage) -> IntervalChart | None:

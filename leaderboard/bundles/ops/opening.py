@@ -238,30 +238,28 @@ def keep_bundle(data: Path, account_id: int, files: Sequence[tuple[str, Path]]) 
     return token
 
 
-@contextmanager
-def kept_bundle(data: Path, account_id: int, token: str, bounds: Bounds) -> Iterator[BundleFiles]:
-    """The files that an account keeps, unpacked where they are one archive; raises NotFound for none."""
-    folder = _folder(data, account_id)
+def kept_bundle(data: Path, account_id: int | None, token: str, bounds: Bounds, folder: Path) -> BundleFiles:
+    """The files that an account keeps, as `files_of` gives them; raises NotFound for none."""
+    kept = _folder(data, account_id or 0)
     try:
-        facts = json.loads((folder / NAMES).read_text(encoding="utf-8"))
+        facts = json.loads((kept / NAMES).read_text(encoding="utf-8"))
     except FileNotFoundError:
         facts = {"token": ""}
     if not secrets.compare_digest(facts["token"].encode(), token.encode()) or not token:
         raise NotFound("These files have expired. Choose them again.")
-    paths = {name: folder / str(number) for number, name in enumerate(facts["names"])}
-    with files_of(paths, bounds) as files:
-        yield files
+    paths = {name: kept / str(number) for number, name in enumerate(facts["names"])}
+    return files_of(paths, bounds, folder)
 
 
-@contextmanager
-def files_of(paths: dict[str, Path], bounds: Bounds) -> Iterator[BundleFiles]:
-    """Files that were sent, by their paths in their folder, or those of the one archive among them."""
+def files_of(paths: dict[str, Path], bounds: Bounds, folder: Path) -> BundleFiles:
+    """Files that were sent, by their paths in their folder, or those of the one archive among them.
+
+    folder: where an archive is unpacked.
+    """
     wanted = {name: path for name, path in paths.items() if not is_hidden(name)}
-    if len(wanted) == 1 and is_archive(next(iter(wanted.values()))):
-        with opened(next(iter(wanted.values())), bounds) as files:
-            yield files
-        return
-    yield rooted(BundleFiles(wanted, {}))
+    if len(wanted) == 1 and is_archive(path := next(iter(wanted.values()))):
+        return rooted(_unpacked(path, Path(tempfile.mkdtemp(dir=folder)), bounds))
+    return rooted(BundleFiles(wanted, {}))
 
 
 def drop_bundle(data: Path, account_id: int) -> None:

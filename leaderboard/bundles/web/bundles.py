@@ -5,7 +5,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import timedelta
 from typing import IO
 
@@ -15,7 +15,6 @@ from flask.typing import ResponseReturnValue
 from leaderboard.bundles import page as bundles
 from leaderboard.bundles.ops.describing import NO_TIME, archived
 from leaderboard.core import policy, throttles
-from leaderboard.errors import Busy
 from leaderboard.runs.ops.prepare import CHUNK_BYTES
 from leaderboard.web.http import own_origin
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, require_room, rule
@@ -101,15 +100,9 @@ def _as_zip(file: IO[bytes], slug: str) -> Response:
     return response
 
 
-@contextmanager
-def _turn(turns: threading.Semaphore = _turns) -> Iterator[None]:
+def _turn(turns: threading.Semaphore = _turns) -> AbstractContextManager[None]:
     """One of the few exports that are made at a time: each holds a thread for as long as it takes."""
-    if not turns.acquire(blocking=False):
-        raise Busy("Other exports are in progress. Try again in a minute.", retry_after_s=60)
-    try:
-        yield
-    finally:
-        turns.release()
+    return throttles.turn(turns, "Other exports are in progress. Try again in a minute.", 60)
 
 
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:

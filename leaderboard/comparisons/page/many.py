@@ -1,6 +1,6 @@
 """Comparison of several runs, in pairs or with a baseline, by one test and correction."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -15,6 +15,7 @@ from leaderboard.comparisons.page import pair_tables
 from leaderboard.core.policy import Viewer
 from leaderboard.db.tables import Edition
 from leaderboard.errors import Invalid
+from leaderboard.fields import Field
 from leaderboard.scoring.ops.evaluations.shown import Basis, FloatArray
 from leaderboard.scoring.ops.scored_topics import MeasureColumn, TaskHead
 from leaderboard.scoring.ops.statistics import methods, requests, standings
@@ -38,13 +39,23 @@ MOST_RUNS = 200
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Settings of a comparison: run ids, keys of test and correction, baseline, earlier edition."""
+    """Settings of a comparison."""
 
-    run_ids: Collection[int]
-    method: str | None = None
-    """None: the task's own."""
-    baseline: int | None = None
-    edition: int | None = None
+    run: Annotated[tuple[int, ...], Field(title="Runs", help="The numbers of the runs to compare.")]
+    measure: Annotated[str | None, requests.MEASURE] = None
+    method: Annotated[
+        str | None,
+        Field(
+            title="Method", help="The test and the correction, as `test+correction`; default: the task's own."
+        ),
+    ] = None
+    baseline: Annotated[
+        int | None, Field(title="Baseline", help="The number of the run that the others are compared with.")
+    ] = None
+    edition: Annotated[
+        int | None,
+        Field(title="Edition", help="The number of an edition of the board; default: the current one."),
+    ] = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -154,19 +165,17 @@ class ManyComparison(TaskHead):
         return verdicts
 
 
-def compare(
-    session: Session, viewer: Viewer, slug: str, choice: Choice, measure: str | None = None
-) -> Comparison:
+def compare(session: Session, viewer: Viewer, slug: str, choice: Choice) -> Comparison:
     """Runs by one measure, best first; a baseline is added if it is not one of them.
 
     Raises Invalid for one run, too many, or an unknown method, and what score_table raises.
     """
-    run_ids = set(choice.run_ids)
+    run_ids = set(choice.run)
     if choice.baseline is not None:
         run_ids.add(choice.baseline)
     if len(run_ids) > MOST_RUNS:
         raise Invalid(f"At most {MOST_RUNS} runs can be compared at once; you selected {len(run_ids)}.")
-    scored = score_table(session, viewer, slug, measure, run_ids=run_ids, edition=choice.edition)
+    scored = score_table(session, viewer, slug, choice.measure, run_ids=run_ids, edition=choice.edition)
     if len(run_ids) < 2:
         raise Invalid("A comparison needs at least two runs; choose another one.")
     by = _method(choice.method or scored.of.comparison)
@@ -185,11 +194,9 @@ def compare(
     return Comparison(table, by, standing, baseline, against)
 
 
-def many_comparison(
-    session: Session, viewer: Viewer, slug: str, choice: Choice, measure: str | None = None
-) -> ManyComparison:
+def many_comparison(session: Session, viewer: Viewer, slug: str, choice: Choice) -> ManyComparison:
     """The page of a comparison; raises what compare raises."""
-    comparison = compare(session, viewer, slug, choice, measure)
+    comparison = compare(session, viewer, slug, choice)
     table, standing = comparison.table, comparison.standing
     overlaps = _overlaps(session, table)
     pairs = _pairs(table, standing, overlaps) if isinstance(standing, Standing) else ()
@@ -212,6 +219,18 @@ def many_comparison(
         waiting=tuple(result for result in (standing, overlaps) if isinstance(result, WaitingResult)),
         remarks=pair_tables.remarks(table, standing, comparison.baseline, comparison.against),
     )
+
+
+COMPUTE = requests.computing(
+    "compute_comparison",
+    lambda *asked: many_comparison(*asked).waiting,
+    "/tasks/<slug>/comparisons",
+    "comparisons.compare",
+    path="/tasks/<slug>/comparison",
+    summary="Start a comparison of several runs",
+    more="An evaluator computes it; read the result by GET.",
+    record=Choice,
+)
 
 
 def _method(key: str) -> Method:

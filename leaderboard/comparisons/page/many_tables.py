@@ -248,7 +248,7 @@ def means(
 
     Raises Conflict while a comparison is not computed yet, and what compare raises.
     """
-    compared = [compare(session, viewer, slug, choice, measure) for measure in measures]
+    compared = [compare(session, viewer, slug, replace(choice, measure=measure)) for measure in measures]
     scores, basis = compared[0].table, compared[0].table.basis
     order = [run.run_id for run in scores.runs]
     return means_table(

@@ -7,24 +7,23 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from leaderboard import fields
 from leaderboard.comparisons.page import many, many_tables
 from leaderboard.comparisons.page.many import NUMBERS_UP_TO, Choice, ComparisonRow, ManyComparison, Pair
 from leaderboard.comparisons.page.pair_tables import short_p
 from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.scoring.ops.statistics.procedures import ranking_overlaps
-from leaderboard.scoring.web.waiting import have_computed
 from leaderboard.stats.orders.rbo import weight_of_top
 from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.tables.record import counted
-from leaderboard.web import http
-from leaderboard.web.addresses import kept, whole
+from leaderboard.web import actions, http
+from leaderboard.web.addresses import kept
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
 from leaderboard.web.charts.matrix import Matrix, matrix
 from leaderboard.web.charts.ranges import Kind
-from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("many_comparisons", __name__)
@@ -79,38 +78,18 @@ def _require_few(measures: list[str]) -> None:
         raise Invalid("Too many measures for one table.", [problem])
 
 
-@blueprint.post("/tasks/<slug>/comparisons")
-@rule(SIGNED_IN)
-def ask(slug: str) -> ResponseReturnValue:
-    """Start the computations that this page waits for."""
-    have_computed(_page(slug).waiting)
-    return redirect(url_for("comparisons.compare", slug=slug, **_state()), 303)
+actions.add_to(blueprint, (many.COMPUTE,))
 
 
 def _page(slug: str) -> ManyComparison:
-    measure = request.args.get("measure") or None
-    return many.many_comparison(reading(), viewer(), slug, _choice(), measure)
+    return many.many_comparison(reading(), viewer(), slug, _choice())
 
 
 def _choice() -> Choice:
-    return Choice(
-        run_ids=tuple(_number(text, "run") for text in request.args.getlist("run")),
-        method=request.args.get("method") or None,
-        baseline=_optional("baseline"),
-        edition=_optional("edition"),
-    )
-
-
-def _optional(name: str) -> int | None:
-    text = request.args.get(name, "")
-    return _number(text, name) if text else None
-
-
-def _number(text: str, what: str) -> int:
-    number = whole(text)
-    if number is None:
-        raise NotFound(f"{what.capitalize()} {text[:20]!r} does not exist here.")
-    return number
+    try:
+        return fields.read(Choice, actions.sent(Choice, request.args))
+    except Invalid as error:
+        raise NotFound(error.message) from error
 
 
 def _state() -> dict[str, Any]:

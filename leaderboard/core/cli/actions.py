@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -10,31 +11,43 @@ from leaderboard import fields
 from leaderboard.core.actions import Action, Received, Sessions
 from leaderboard.core.cli.site import FILE, data_option, opened
 from leaderboard.core.policy import OPERATOR
+from leaderboard.errors import Invalid
 from leaderboard.fields import Asked
 
 FIELD = "field_"
 """Before the names of what options say: an argument may have the name of a field."""
+BY_KEY = "__"
+"""Between a field of texts by key and a key, each of which has an option."""
 
 
 def command(
-    action: Action, *, say: Callable[..., str] | None = None, asks: Callable[..., str] | None = None
+    action: Action,
+    *,
+    say: Callable[..., str] | None = None,
+    asks: Callable[..., str] | None = None,
+    back: Action | None = None,
 ) -> click.Command:
     """The command of an action; fields that are not given keep their values in an existing record.
 
     say: what is printed if not what was done, if that has words, of the outcome and the names of what it was
-    done to; asks: what has to be confirmed first unless `--yes` says so, of these names.
+    done to; asks: what has to be confirmed first unless `--yes` says so, of these names. back: the action
+    that takes this one back, with `--back`.
     """
 
-    def run(data: Path | None, yes: bool = False, file: Path | None = None, **given: Any) -> None:
+    def run(
+        data: Path | None, yes: bool = False, is_back: bool = False, file: Path | None = None, **given: Any
+    ) -> None:
+        act = back if back is not None and is_back else action
         at = {name: given[name] for name in action.placeholders}
         if asks is not None and not yes:
             click.confirm(asks(**at), abort=True)
-        with opened(data) as (database, settings):
+        with opened(data) as (database, settings), TemporaryDirectory() as folder:
             with database.read() as session:
                 current = fields.values(action.now(session, OPERATOR, *at.values())) if action.now else {}
             asked = current | chosen(action.record, given) if action.record else None
-            sent = Received(file, file.name) if file else None
-            outcome = action.do(Sessions(database.read, database.write), OPERATOR, at, asked, settings, sent)
+            files = {action.file.field: Received(file, file.name)} if action.file and file else {}
+            sessions = Sessions(database.read, database.write, lambda: Path(folder))
+            outcome = act.do(sessions, OPERATOR, at, asked, settings, files)
             usual = f"{at['slug']}: {outcome.done}." if "slug" in at else f"{outcome.done}."
             if say is not None or outcome.done:
                 click.echo(usual if say is None else say(outcome, **at))
@@ -44,6 +57,8 @@ def command(
                         click.echo(warning, err=True)
 
     decorated = data_option(run)
+    if back:
+        decorated = click.option("--back", "is_back", is_flag=True, help=f"{back.summary}.")(decorated)
     if asks:
         decorated = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")(decorated)
     if action.record is not None:
@@ -55,7 +70,10 @@ def command(
         decorated = click.argument(name, type=int if is_number else str)(decorated)
     more = action.more if action.now is None else "Omitted settings keep their values."
     name = action.command or action.name.partition("_")[0]
-    return click.command(name, help=f"{action.summary}. {more}".strip())(decorated)
+    keyed = [each for each in fields.of(action.record) if each.kind == "keyed"] if action.record else []
+    keys = [f"  {key}: {title}" for each in keyed for key, title in each.about.choices.items()]
+    epilog = "\n".join(["\b", "Settings:", *keys]) if keys else None
+    return click.command(name, help=f"{action.summary}. {more}".strip(), epilog=epilog)(decorated)
 
 
 def options(
@@ -78,20 +96,32 @@ def options(
 def _flat(record: type) -> list[Asked]:
     flat: list[Asked] = []
     for each in fields.of(record):
-        hidden = each.about.is_carried or each.about.is_of_api
-        flat += _flat(each.type) if each.kind == "record" else [] if hidden else [each]
+        is_hidden = each.about.is_carried or each.about.is_of_api
+        if each.kind == "record":
+            flat += _flat(each.type)
+        elif each.about.each:
+            flat += [
+                Asked(f"{each.name}{BY_KEY}{key}", "keyed", about, str, "")
+                for key, about in each.about.each.items()
+            ]
+        elif not is_hidden and (each.kind != "keyed" or each.about.is_argument):
+            flat.append(each)
     return flat
 
 
 def _parameter(each: Asked, *, has_more: bool) -> Any:
     """The argument or option of a field; has_more: other values come from elsewhere."""
     about, name = each.about, f"{FIELD}{each.name}"
+    if each.kind == "keyed" and about.is_argument:
+        return click.argument(name, metavar="KEY=VALUE...", nargs=-1, required=True, callback=_pairs)
     if about.is_argument and not has_more:
         return click.argument(name, metavar=each.name.upper(), type=int if each.kind == "number" else str)
     option = f"--{about.option or each.name.replace('_', '-')}"
     is_named = about.title.lower().rstrip("s") in about.help.lower()
     help = about.help if is_named else f"{about.title}. {about.help}".rstrip()
-    choices = click.Choice([choice for choice in about.choices if choice]) if about.choices else None
+    # An empty text by key removes it.
+    blank = [""] if each.kind == "keyed" else []
+    choices = click.Choice([*blank, *filter(None, about.choices)]) if about.choices else None
     if each.kind == "tick":
         return click.option(option, name, is_flag=True, default=None, help=help)
     if each.kind in ("ticks", "texts"):
@@ -99,6 +129,26 @@ def _parameter(each: Asked, *, has_more: bool) -> Any:
     types = {"number": click.INT, "decimal": click.FLOAT}
     kind = types.get(each.kind, None if about.otherwise else choices)
     return click.option(option, name, type=kind, help=help, required=each.is_required and not has_more)
+
+
+def _pairs(_: object, __: object, texts: tuple[str, ...]) -> dict[str, str]:
+    """Key -> value; that of KEY=@FILE is what the file holds."""
+    return dict(map(_pair, texts))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise click.UsageError(f"Write {text!r} as KEY=VALUE.")
+    if value.startswith("@"):
+        path = Path(value[1:])
+        if not path.is_file():
+            raise click.UsageError(f"There is no file {path}.")
+        try:
+            return key, path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise Invalid(f"{path} is not UTF-8 text.") from None
+    return key, value
 
 
 def chosen(record: type, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,4 +165,7 @@ def chosen(record: type, given: Mapping[str, Any]) -> dict[str, Any]:
         if each.about.otherwise and values.get(each.name, "") not in ("", *each.about.choices):
             choice, field = each.about.otherwise
             values |= {field: values[each.name], each.name: choice}
+        elif BY_KEY in each.name and each.name in values:
+            name, _, key = each.name.partition(BY_KEY)
+            values[name] = values.get(name, {}) | {key: values.pop(each.name)}
     return values

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
 
 import numpy as np
 from sqlalchemy import select
@@ -13,14 +14,17 @@ from sqlalchemy.orm import Session, undefer
 
 from leaderboard.boards.ops.rows import Row, rank, read_rows
 from leaderboard.core import policy
+from leaderboard.core.actions import Action, File, Given
 from leaderboard.core.kinds import PackedRun
 from leaderboard.core.policy import ANONYMOUS, TaskAccess, Viewer
 from leaderboard.db.tables import Alignment, Edition, Qrels, QrelsRevision, Task, Topic
 from leaderboard.errors import Conflict, Invalid, Problem
+from leaderboard.fields import Field
 from leaderboard.judges.ops import sending, store
 from leaderboard.judges.ops.labels import run_sources
 from leaderboard.judges.ops.sending import KIND, PreparedReference, of_reference
 from leaderboard.measures.naming import parse
+from leaderboard.qrels.ops import revisions
 from leaderboard.runs.ops import prepare
 from leaderboard.runs.ops.prepare import PreparedUpload
 from leaderboard.scoring.ops import run_facts as facts
@@ -416,3 +420,94 @@ def _packed(sent: Sent) -> PackedRun:
     if isinstance(sent, KeptLabels):
         return run_sources.packed_documents(sent)
     return run_sources.packed_answers(sent, len(sent.answers.topics))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceBoard:
+    """How to read a board, and what is new in this reference."""
+
+    measure: Annotated[
+        str,
+        Field(
+            title="Measure",
+            help="Leave empty to use the measure that ranks that leaderboard, or the only one in the file.",
+            longest=100,
+            read=str.strip,
+        ),
+    ] = ""
+    note: Annotated[str, Field(title="Change note", help="What is new in this reference.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceBody(ReferenceBoard):
+    """A task whose board is used."""
+
+    source: Annotated[
+        str,
+        Field(
+            title="Task slug",
+            help="Uses its ranked runs under their public names, with the models they declare.",
+            longest=63,
+            read=str.strip,
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceFile(ReferenceBoard):
+    """A board file."""
+
+    is_machine: Annotated[bool, Field(title="Judged by a machine")] = False
+    file_name: Annotated[str, Field(title="Name of the file", is_of_api=True)] = ""
+
+
+def _of_file(given: Given, asked: ReferenceFile) -> PreparedReference:
+    board, listed = given.files["board"], given.files.get("declared")
+    with files_of(board.path, board.name) as sent, given.sessions.reading() as session:
+        declared = listed.path if listed else sent.declared
+        return from_file(
+            *(session, given.viewer, given.at[0], sent.board, sent.name, asked.measure, declared),
+            is_machine=asked.is_machine,
+        )
+
+
+def _keep(
+    session: Session, viewer: Viewer, slug: str, reference: PreparedReference, asked: ReferenceBoard
+) -> str:
+    return revisions.keep_draft(session, viewer, slug, reference, asked.note)
+
+
+ACTIONS = (
+    Action(
+        name="choose_reference",
+        summary="Use a task's board as the reference of a judge task",
+        more="Uses its ranked runs under their public names. The reference is kept as a draft for a day: "
+        "review it, then publish it like a draft of judgments.",
+        path="/tasks/<slug>/reference",
+        form="/tasks/<slug>/reference",
+        record=ReferenceBody,
+        plan=lambda session, viewer, slug, asked: from_task(
+            session, viewer, slug, asked.source, asked.measure
+        ),
+        act=_keep,
+        status=201,
+    ),
+    Action(
+        name="send_reference",
+        summary="Upload a board file as the reference of a judge task",
+        more="The body is the file, or a zip of it and `declared.csv` with facts declared by its runs "
+        "(columns run, team, llm, reranker). It is kept as a draft for a day, like a board of a task.",
+        path="/tasks/<slug>/reference/file",
+        form="/tasks/<slug>/reference/file",
+        record=ReferenceFile,
+        file=File(
+            field="board",
+            missing="Choose a board file.",
+            others=("declared",),
+            body="FILES",
+            prepare=_of_file,
+        ),
+        act=_keep,
+        status=201,
+    ),
+)

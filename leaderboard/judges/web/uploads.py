@@ -1,33 +1,17 @@
-"""The reference chosen in a form: the board of another task, or a board file."""
+"""The forms for the reference of a judge task, on its page of judgments."""
 
-from werkzeug.datastructures import MultiDict
+from flask import Blueprint
 
-from leaderboard.errors import Invalid
+from leaderboard.errors import LeaderboardError
 from leaderboard.judges.ops import imported
-from leaderboard.judges.ops.sending import KIND, PreparedReference
-from leaderboard.web.rules import received
-from leaderboard.web.session import reading, viewer
+from leaderboard.qrels.web import revisions
+from leaderboard.web import actions
 
-
-def prepared(takes: str, slug: str, form: "MultiDict[str, str]") -> PreparedReference | None:
-    """The reference in a form, None for a task that accepts no judges; raises Invalid, Conflict, NotFound."""
-    if takes != KIND:
-        return None
-    file, declared = received("board"), received("declared")
-    source, measure = form.get("source", "").strip(), form.get("measure", "").strip()
-    if bool(source) == (file is not None):
-        raise Invalid(
-            "Name the task whose board becomes the reference, or choose a board file, but not both."
-        )
-    if file is None:
-        return imported.from_task(reading(), viewer(), slug, source, measure)
-    return imported.from_file(
-        reading(),
-        viewer(),
-        slug,
-        file.path,
-        file.name,
-        measure,
-        declared.path if declared is not None else None,
-        is_machine=bool(form.get("is_machine")),
-    )
+blueprint = Blueprint("references", __name__)
+actions.add_to(
+    blueprint,
+    imported.ACTIONS,
+    revisions.list_page,
+    then=dict.fromkeys((action.name for action in imported.ACTIONS), revisions.to_draft),
+    refusals=(LeaderboardError,),
+)

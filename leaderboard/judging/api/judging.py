@@ -4,16 +4,15 @@ from dataclasses import dataclass
 
 from leaderboard.judging.ops import side_by_side as compared
 from leaderboard.judging.ops.assessors import log
-from leaderboard.judging.ops.assessors.log import SentLabel
 from leaderboard.judging.page import side_by_side as questions
 from leaderboard.judging.page.assessors import judging
 from leaderboard.judging.page.assessors.judging import JudgingPage, JudgingPool, ShownDocument
 from leaderboard.judging.page.judging import ReadDocument
 from leaderboard.judging.page.side_by_side import ListedDocument
 from leaderboard.web.api import actions
-from leaderboard.web.api.operations import Done, operation
+from leaderboard.web.api.operations import operation
 from leaderboard.web.rules import PUBLIC, Rule
-from leaderboard.web.session import finish_reading, reading, writing
+from leaderboard.web.session import reading
 
 BY_LINK = Rule(PUBLIC)
 
@@ -146,27 +145,6 @@ def next_document(token: str, number: int, topic_id: str) -> NextAnswer:
     return _next(judging.judging_page(reading(), token, number, topic_id))
 
 
-@operation(
-    "POST",
-    "/judge/<token>/pools/<id:number>/topics/<topic:topic_id>",
-    Done,
-    body=SentLabel,
-    rule=BY_LINK,
-    scopes=(),
-    status=201,
-)
-def judge(token: str, number: int, topic_id: str, body: SentLabel) -> Done:
-    """Judge a document
-
-    A repeated request with the same key is stored once.
-    """
-    checked = log.check(reading(), token, number, topic_id, body)
-    finish_reading()
-    with writing() as session:
-        is_new = log.save(session, checked)
-    return Done(done="stored" if is_new else "judgment already stored")
-
-
 @operation("GET", "/judge/<token>/comparisons/<item>", ComparisonAnswer, rule=BY_LINK, scopes=())
 def comparison_to_judge(token: str, item: str) -> ComparisonAnswer:
     """Get two rankings to compare"""
@@ -184,13 +162,7 @@ def comparison_to_judge(token: str, item: str) -> ComparisonAnswer:
     )
 
 
-OPERATIONS = (
-    desk,
-    next_document,
-    judge,
-    comparison_to_judge,
-    *actions.operations((log.UNDO, compared.ANSWER)),
-)
+OPERATIONS = (desk, next_document, comparison_to_judge, *actions.operations((*log.ACTIONS, compared.ANSWER)))
 
 
 def _pool(pool: JudgingPool) -> OwnPool:

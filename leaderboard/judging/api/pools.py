@@ -1,16 +1,13 @@
 """Operations on the pools of a task: create, import, open, close, settle."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from flask import Response
 
-from leaderboard.core import kinds, policy
 from leaderboard.judging.ops import combined
 from leaderboard.judging.ops.assessors import settle
-from leaderboard.judging.ops.pools import pools, previews
-from leaderboard.judging.ops.pools.previews import Plan, PooledRuns
+from leaderboard.judging.ops.pools import pools
 from leaderboard.judging.page import combined as combined_tables
 from leaderboard.judging.page.combined import CombinedChoice, combined_page
 from leaderboard.judging.page.pools import pools as pool_pages
@@ -20,60 +17,19 @@ from leaderboard.web import http
 from leaderboard.web.api import actions
 from leaderboard.web.api.answers import DraftAnswer, PoolMade
 from leaderboard.web.api.lists import ListQuery, Rows, part
-from leaderboard.web.api.operations import ORGANISE, Reply, operation
-from leaderboard.web.session import reading, viewer, writing
+from leaderboard.web.api.operations import Reply, operation
+from leaderboard.web.session import reading, viewer
 
-Values = Mapping[str, str | int | float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolPlan(PooledRuns):
-    """Selection of documents.
-
-    method: its `name` and parameters, default if none is given; then: the second stage of a staged
-    method. runs: official, all, or chosen (those in `chosen`). cap: maximum runs per team. overlap: the share
-    of documents judged twice. seconds: judging time per document.
-    """
-
-    method: Values | None = None
-    then: Values | None = None
-    note: str = ""
-
-
-@operation("POST", "/tasks/<slug>/pools", PoolMade, body=PoolPlan, scopes=ORGANISE, status=201)
-def make_pool(slug: str, body: PoolPlan) -> PoolMade:
-    """Create a pool
-
-    Creates a draft; open it when its assessors have topics. For answers, it contains the cited documents.
-    """
-    asker = viewer()
-    task = policy.own_task(reading(), asker, slug, policy.knows)
-    preview = previews.preview(reading(), asker, slug, _plan(body, task.kind))
-    with writing() as session:
-        number = pools.add(session, asker, preview, body.note)
-    return PoolMade(pool=number, state="draft")
-
-
-OPERATIONS = (
-    make_pool,
-    *actions.operations(
-        (pools.IMPORT, combined.DRAW, *combined.ACTIONS, *pools.ACTIONS, settle.SETTLE),
-        answers={
-            "import_pool": (PoolMade, lambda made, **_: PoolMade(pool=made[0], state="draft")),
-            "draw_sample": (PoolMade, lambda number, **_: PoolMade(pool=number, state="draft")),
-            "change_pool": (PoolMade, lambda state, slug, number: PoolMade(pool=number, state=state)),
-            "settle_pool": (DraftAnswer, lambda token, slug, number: draft_answer(slug, token)),
-        },
-    ),
+OPERATIONS = actions.operations(
+    (pools.MAKE, pools.IMPORT, combined.DRAW, *combined.ACTIONS, *pools.ACTIONS, settle.SETTLE),
+    answers={
+        "make_pool": (PoolMade, lambda number, **_: PoolMade(pool=number, state="draft")),
+        "import_pool": (PoolMade, lambda made, **_: PoolMade(pool=made[0], state="draft")),
+        "draw_sample": (PoolMade, lambda number, **_: PoolMade(pool=number, state="draft")),
+        "change_pool": (PoolMade, lambda state, slug, number: PoolMade(pool=number, state=state)),
+        "settle_pool": (DraftAnswer, lambda token, slug, number: draft_answer(slug, token)),
+    },
 )
-
-
-def _plan(body: PoolPlan, task_kind: str) -> Plan:
-    spec: dict[str, Any] = dict(body.method if body.method is not None else kinds.of(task_kind).usual_pool)
-    if body.then is not None:
-        spec["then"] = dict(body.then)
-    facts = asdict(body)
-    return Plan(spec=spec, **{key: facts[key] for key in facts if key not in ("method", "then", "note")})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

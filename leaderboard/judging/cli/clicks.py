@@ -29,7 +29,9 @@ def _imported(outcome: Outcome, slug: str) -> str:
     return f"Log {done.number} of {slug}: {done.sessions} sessions on {done.topics} topics."
 
 
-clicks.add_command(actions.command(clicks_services.ACTIONS[0], say=_imported))
+_import, _remove = clicks_services.ACTIONS
+clicks.add_command(actions.command(_import, say=_imported))
+clicks.add_command(actions.command(_remove))
 
 
 @clicks.command("list")
@@ -44,16 +46,6 @@ def show(slug: str, data: Path | None) -> None:
         click.echo(
             f"{log.number}\t{log.sessions}\t{row.unknown_rows}\t{log.created_at:%Y-%m-%d}\t{log.file_name}"
         )
-
-
-@clicks.command()
-@click.argument("slug")
-@click.argument("number", type=int)
-@data_option
-def remove(slug: str, number: int, data: Path | None) -> None:
-    """Delete an imported log; revisions made from it are kept."""
-    with opened(data) as (database, _), database.write() as session:
-        clicks_services.remove_import(session, OPERATOR, slug, number)
 
 
 @clicks.command()

@@ -19,8 +19,8 @@ from leaderboard.db.tables import ClickLog, Task, Topic
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.fields import Field
 from leaderboard.pooling.clicks import READINGS, Counts, Reading, count_preferences
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import Revision
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import Revision
 from leaderboard.scoring.ops.statistics.requests import kept
 from leaderboard.stats.pairs.sign import two_sided
 from leaderboard.tables.record import Shown
@@ -212,12 +212,12 @@ ACTIONS = (
         file=File(
             field="log",
             missing="Choose a query log.",
-            prepare=lambda file, rules, log, settings: prepare_import(
-                file.path,
-                file.name,
-                rules,
+            prepare=lambda given, log: prepare_import(
+                given.files["log"].path,
+                given.files["log"].name,
+                given.allowed,
                 keep_users=log.keep_users,
-                limits=Limits(plain_bytes=settings.plain_bytes),
+                limits=Limits(plain_bytes=given.settings.plain_bytes),
             ),
         ),
         act=lambda session, viewer, slug, prepared, _: add_import(session, viewer, slug, prepared),
@@ -231,8 +231,10 @@ ACTIONS = (
         path="/tasks/<slug>/clicks/<id:number>",
         form="/tasks/<slug>/clicks/<id:number>/delete",
         page="clicks.show",
+        more="Revisions made from it are kept.",
         act=remove_import,
-        done=lambda *_: "log deleted",
+        done="log deleted",
+        command="remove",
     ),
 )
 

@@ -32,9 +32,9 @@ from leaderboard.judging.ops.pools.previews import (
     LARGEST_SEED,
     MOST_SECONDS,
     SECONDS,
-    Plan,
     PoolDocument,
     PooledRun,
+    PoolPlan,
 )
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import UNJUDGED, Judged
@@ -120,7 +120,7 @@ def draw_sample(
     if not LEAST_SHARE <= share <= MOST_SHARE:
         rule = f"must be from {LEAST_SHARE:.0%} to {MOST_SHARE:.0%}."
         raise Invalid(f"The share {rule}", [Problem(rule, field="share", value=f"{share:.4g}")])
-    plan = Plan(seed=seed, seconds=seconds)
+    plan = PoolPlan(seed=seed, seconds=seconds)
     revision = _drawn_from(session, task, plan)
     runs = previews.pooled_runs(plan, previews.candidates(session, viewer, task))
     topics = drawn_topics(session, task, revision, runs, share, seed)
@@ -144,7 +144,7 @@ def draw_topics(
     SignInNeeded or Forbidden unless the viewer coordinates the task's assessors.
     """
     task = policy.own_task(session, viewer, slug, policy.coordinates)
-    plan = Plan(seed=seed, seconds=seconds)
+    plan = PoolPlan(seed=seed, seconds=seconds)
     revision = _drawn_from(session, task, plan)
     judged = _judged_documents(session, task, revision, left_out.by_id(session, revision.id))
     if len(judged) < LEAST_TOPICS:
@@ -174,7 +174,7 @@ def draw(
     return draw_topics(session, viewer, slug, topics, **options)
 
 
-def _drawn_from(session: Session, task: Task, plan: Plan) -> QrelsRevision:
+def _drawn_from(session: Session, task: Task, plan: PoolPlan) -> QrelsRevision:
     """The machine's newest judgments, from which to draw."""
     previews.check_plan(plan)
     if task.kind == "answers":
@@ -192,7 +192,7 @@ def _store(
     task: Task,
     revision: QrelsRevision,
     topics: Sequence[DrawnTopic],
-    plan: Plan,
+    plan: PoolPlan,
     method: Mapping[str, Any],
     note: str,
     run_ids: list[int],

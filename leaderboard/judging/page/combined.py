@@ -632,7 +632,7 @@ def _tables_favoured(
         [
             name,
             Column("runs", lambda row: row.runs, "Runs", digits=0),
-            Column("favour", lambda row: row.favour.mean, "Favour", digits=digits),
+            Column("favour", lambda row: row.favour.mean, "Bias", digits=digits),
             Column("low", lambda row: row.favour.low, "From", digits=digits),
             Column("high", lambda row: row.favour.high, "To", digits=digits),
             Column("p", lambda row: row.favour.adjusted, "p", digits=4),

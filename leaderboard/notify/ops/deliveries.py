@@ -276,19 +276,11 @@ CHANGE = (
         more="Queued events are sent on resume; events during the pause are not recorded.",
         method="PATCH",
         path="/webhooks/<id:webhook_id>",
+        form="/webhooks/<id:webhook_id>",
         record=WebhookChange,
         act=lambda session, viewer, webhook_id, asked: (webhooks.pause if asked.paused else webhooks.resume)(
             session, viewer, webhook_id
         ),
-    ),
-    _change(
-        name="pause", summary="Pause a webhook", form="/webhooks/<id:webhook_id>/pause", act=webhooks.pause
-    ),
-    _change(
-        name="resume",
-        summary="Resume a webhook",
-        form="/webhooks/<id:webhook_id>/resume",
-        act=webhooks.resume,
     ),
     _change(
         name="rotate_webhook_secret",

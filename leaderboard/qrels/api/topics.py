@@ -2,18 +2,20 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from leaderboard import fields
 from leaderboard.answers.page import answers
 from leaderboard.core import policy
 from leaderboard.qrels.page.topics import lists, topic
 from leaderboard.qrels.page.topics.topic import Choice
-from leaderboard.scoring.ops import board_measures
+from leaderboard.scoring.ops.board_measures import TopicFields
 from leaderboard.trec.topics import topics as trec_topics
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.lists import ListQuery, MeasureQuery, Rows, part
-from leaderboard.web.api.operations import ORGANISE, Done, Reply, operation
+from leaderboard.web.api.operations import ORGANISE, Reply, operation
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
-from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
+from leaderboard.web.session import finish_reading, reading, viewer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,14 +88,6 @@ ANSWERS = (show_answer,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopicFields:
-    """Mapping of the fields of a topics file, such as `id=qid, title=query`; empty: by field name."""
-
-    fields: str = ""
-    """Mapping of the fields of the file, such as `id=qid, title=query`; empty: by field name."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FirstTopic:
     """A topic as it would be stored."""
 
@@ -126,11 +120,11 @@ class TopicsReading:
     "POST",
     "/topics/reading",
     TopicsReading,
-    query=TopicFields,
+    query=fields.as_sent(TopicFields),
     rule=Rule(SIGNED_IN, Body.FILES),
     scopes=ORGANISE,
 )
-def try_topics(query: TopicFields, file: Path) -> TopicsReading:
+def try_topics(query: Any, file: Path) -> TopicsReading:
     """Read a topics file without storing it
 
     The body is the file, in any accepted format; the response names the id and title fields.
@@ -156,22 +150,4 @@ def try_topics(query: TopicFields, file: Path) -> TopicsReading:
     )
 
 
-@operation(
-    "PUT", "/tasks/<slug>/topics", Done, query=TopicFields, rule=Rule(SIGNED_IN, Body.FILES), scopes=ORGANISE
-)
-def replace_topics(slug: str, query: TopicFields, file: Path) -> Done:
-    """Replace all topics by those of a file
-
-    Only before the first run. `fields` maps the id and title fields if their names do not show it.
-    """
-    asker = viewer()
-    policy.own_task(reading(), asker, slug)
-    finish_reading()
-    new = trec_topics.read(file, query.fields)
-    with writing() as session:
-        board_measures.replace(session, asker, slug, new.topics)
-    wake()
-    return Done(done=f"{len(new.topics)} topics. {new}")
-
-
-CHANGES = (try_topics, replace_topics)
+CHANGES = (try_topics,)

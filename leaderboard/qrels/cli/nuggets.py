@@ -1,6 +1,6 @@
 """`leaderboard nuggets`: nuggets and labels of an answer task, as a new revision of its judgments."""
 
-import sys
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -8,11 +8,11 @@ import click
 
 from leaderboard.answers.ops.nuggets import reading
 from leaderboard.answers.ops.nuggets.reading import PartFile, maker
-from leaderboard.answers.page.nuggets.facts import AnswersFacts
 from leaderboard.core.cli.site import FILE, data_option, note_option, opened
 from leaderboard.core.policy import OPERATOR
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.page.revisions import rank_changes
+from leaderboard.qrels.cli.qrels import propose
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.page.revisions.rank_changes import Preview
 from leaderboard.scoring.ops.qrels.files import MAIN
 from leaderboard.trec.nuggets.packing import PARTS, MadeBy, Part
 
@@ -73,20 +73,12 @@ def add(
             prepared = reading.prepare(
                 session, OPERATOR, slug, files, _made_by(makers), leaves_out=leaves_out, line=line
             )
-        with database.write() as session:
-            token = revisions.keep_draft(session, OPERATOR, slug, prepared, note or "a preview", line=line)
-        with database.read() as session:
-            preview = rank_changes.preview(session, OPERATOR, slug, token)
-        assert preview.of_answers is not None, "the draft is of answers"
-        _tell(preview.of_answers)
-        asked = not yes and not preview.refused and sys.stdin.isatty() and not only_preview
-        if only_preview or (asked and not click.confirm("Add this revision?")):
-            with database.write() as session:
-                revisions.discard(session, OPERATOR, slug, token)
+        keep = partial(revisions.keep_draft, prepared=prepared, note=note or "a preview", line=line)
+        preview, revision = propose(database, slug, keep, _tell, only_preview=only_preview, yes=yes)
+        of_answers = preview.of_answers
+        if revision is None or of_answers is None:
             return
-        with database.write() as session:
-            revision = revisions.publish(session, OPERATOR, slug, token, base=preview.base)
-        of_answers, where = preview.of_answers, slug if line == MAIN else f"judgment series {line} of {slug}"
+        where = slug if line == MAIN else f"judgment series {line} of {slug}"
         click.echo(
             f"Revision {revision.number} of {where}: {of_answers.nuggets} nuggets, "
             f"{revision.judgments} labels of {of_answers.runs} runs on {revision.topics} topics."
@@ -107,8 +99,10 @@ def _made_by(given: tuple[str, ...]) -> dict[Part, MadeBy]:
     return makers
 
 
-def _tell(of: AnswersFacts) -> None:
+def _tell(preview: Preview) -> None:
     """Print how the files were read to stderr, since stdout is for the result alone."""
+    of = preview.of_answers
+    assert of is not None, "the draft is of answers"
     for part, made_by in of.made_by:
         click.echo(f"{part[:1].upper()}{part[1:]} by {made_by}.", err=True)
     for what, topics in (("vital nuggets", of.without_vital), ("nuggets", of.without_nuggets)):

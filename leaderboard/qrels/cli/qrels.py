@@ -11,7 +11,7 @@ from leaderboard.core import policy
 from leaderboard.core.cli.kinds import mapping_option, tell_notes
 from leaderboard.core.cli.site import FILE, data_option, note_option, opened
 from leaderboard.core.policy import OPERATOR
-from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import revisions
 from leaderboard.qrels.page.revisions import lists, rank_changes
 from leaderboard.qrels.page.revisions import revision as revisions_revision
 from leaderboard.scoring.ops.qrels import files as service
@@ -19,7 +19,13 @@ from leaderboard.trec.qrels.align import read_distractors
 from leaderboard.trec.read import forms
 
 if TYPE_CHECKING:
-    from leaderboard.qrels.ops import Revision
+    from collections.abc import Callable
+
+    from sqlalchemy.orm import Session
+
+    from leaderboard.core.policy import Viewer
+    from leaderboard.db.engine import Database
+    from leaderboard.qrels.ops.revisions import Revision
     from leaderboard.qrels.page.revisions.judgment_changes import LeftOutChange
     from leaderboard.qrels.page.revisions.rank_changes import Preview, RankChanges
 
@@ -112,21 +118,47 @@ def add(
             drop=no_leave_out,
             query=leave_out_query,
         )
-        with database.write() as session:
-            keep = partial(revisions.keep_draft, distractors=others, left_out=leaving_out, line=line)
-            by = partial(keep, origin=origin, origin_name=origin_name)
-            token = by(session, OPERATOR, slug, prepared, note or "a preview")
-        with database.read() as session:
-            preview = rank_changes.preview(session, OPERATOR, slug, token)
-        _tell(preview)
-        is_asked = not yes and not preview.refused and sys.stdin.isatty() and not only_preview
-        if only_preview or (is_asked and not click.confirm("Add this revision?")):
-            with database.write() as session:
-                revisions.discard(session, OPERATOR, slug, token)
-            return
-        with database.write() as session:
-            revision = revisions.publish(session, OPERATOR, slug, token, base=preview.base)
-        _tell_made(revision, slug if line == "main" else f"judgment series {line} of {slug}")
+        keep = partial(
+            revisions.keep_draft,
+            prepared=prepared,
+            note=note or "a preview",
+            line=line,
+            distractors=others,
+            left_out=leaving_out,
+            origin=origin,
+            origin_name=origin_name,
+        )
+        _, revision = propose(database, slug, keep, _tell, only_preview=only_preview, yes=yes)
+        if revision is not None:
+            _tell_made(revision, slug if line == "main" else f"judgment series {line} of {slug}")
+
+
+def propose(
+    database: "Database",
+    slug: str,
+    keep: "Callable[[Session, Viewer, str], str]",
+    tell: "Callable[[Preview], None]",
+    *,
+    only_preview: bool,
+    yes: bool,
+    question: str = "Add this revision?",
+) -> "tuple[Preview, Revision | None]":
+    """The preview of a draft, and the revision; None where it was only previewed, or was not confirmed.
+
+    keep: stores the draft. Asks at a terminal only.
+    """
+    with database.write() as session:
+        token = keep(session, OPERATOR, slug)
+    with database.read() as session:
+        preview = rank_changes.preview(session, OPERATOR, slug, token)
+    tell(preview)
+    is_asked = not yes and not preview.refused and sys.stdin.isatty() and not only_preview
+    is_wanted = not only_preview and (not is_asked or click.confirm(question))
+    with database.write() as session:
+        if is_wanted:
+            return preview, revisions.publish(session, OPERATOR, slug, token, base=preview.base)
+        revisions.discard(session, OPERATOR, slug, token)
+        return preview, None
 
 
 def _prepared(file: Path, is_preference: bool, second: str, asked: forms.Asked) -> service.PreparedQrels:

@@ -4,27 +4,20 @@ from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from werkzeug.datastructures import MultiDict
 
-from leaderboard.answers.web.nuggets import uploads as of_answers
-from leaderboard.core import policy
-from leaderboard.errors import Invalid, LeaderboardError
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels import slots
-from leaderboard.qrels.ops import Revision
+from leaderboard import fields
+from leaderboard.errors import LeaderboardError
+from leaderboard.qrels.ops import revisions, sending
+from leaderboard.qrels.ops.revisions import Revision
+from leaderboard.qrels.ops.sending import Judgments
 from leaderboard.qrels.page.revisions import lists, rank_changes, revision
 from leaderboard.qrels.page.revisions.rank_changes import ChangedJudgments, RankChanges
-from leaderboard.scoring.ops.qrels import files as qrels
 from leaderboard.scoring.ops.qrels.files import MAIN
-from leaderboard.scoring.ops.qrels.left_out import RevisionLeftOut
-from leaderboard.scoring.web.waiting import have_computed
-from leaderboard.trec.qrels.align import read_distractors
-from leaderboard.trec.read import forms
+from leaderboard.scoring.ops.statistics.requests import computing
 from leaderboard.web import actions, http
 from leaderboard.web.charts import Ranks, SlopeChart, slope_chart
-from leaderboard.web.errors import status_of, wants_json
-from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, number, received, rule
-from leaderboard.web.session import finish_reading, hands_out_judgments, reading, viewer, writing
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.session import hands_out_judgments, reading, viewer
 
 blueprint = Blueprint("revisions", __name__)
 
@@ -38,10 +31,11 @@ SLOPES = 60
 @rule(PUBLIC)
 def index(slug: str) -> ResponseReturnValue:
     """All revisions of a task's judgments, with the upload form for its organisers."""
-    return http.page(_list_page(slug))
+    return http.page(list_page(slug))
 
 
-def _list_page(slug: str, error: LeaderboardError | None = None) -> str:
+def list_page(slug: str, error: LeaderboardError | None = None) -> str:
+    """All revisions of a task's judgments, with the form for a new one."""
     page = lists.revision_list(reading(), viewer(), slug)
     return render_template(
         "qrels/revisions/index.html",
@@ -50,6 +44,7 @@ def _list_page(slug: str, error: LeaderboardError | None = None) -> str:
         lines=[(line, lists.line_table(page, line)) for line in page.lines],
         error=error,
         sent=request.form,
+        form=actions.form(Judgments, error, {**fields.empty(Judgments), "line": ""}),
     )
 
 
@@ -143,83 +138,6 @@ def line(slug: str, line_id: int, number: int) -> ResponseReturnValue:
     return http.as_text(text, f"{slug}-line-{line_id}-{number}")
 
 
-@blueprint.post("/tasks/<slug>/revisions")
-@rule(SIGNED_IN, Body.FILES)
-def send(slug: str) -> ResponseReturnValue:
-    """Store judgments as a draft, and show its preview."""
-    asker = viewer()
-    task = policy.own_task(reading(), asker, slug)
-    takes, dialect = task.kind, task.dialect
-    finish_reading()
-    try:
-        token = _keep(slug, dialect) if takes == "rankings" else _keep_others(slug, takes)
-    except LeaderboardError as error:
-        if wants_json():
-            raise
-        return _list_page(slug, error), status_of(error)
-    return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
-
-
-def _keep_others(slug: str, takes: str) -> str:
-    read = (prepared(takes, slug, request.form) for prepared in slots.FORM)
-    revision = (
-        of_answers.prepared(slug, request.form)
-        if takes == "answers"
-        else next(given for given in read if given is not None)
-    )
-    finish_reading()
-    with writing() as session:
-        line = request.form.get("line", "").strip() or MAIN
-        return revisions.keep_draft(
-            session, viewer(), slug, revision, request.form.get("note", ""), line=line
-        )
-
-
-def _keep(slug: str, dialect: int) -> str:
-    form, asker = request.form, viewer()
-    file, listed, leaving_out = received("qrels"), received("distractors"), _left_out(form)
-    if file is None and listed is None and leaving_out is None and not form.get("no_distractors"):
-        raise Invalid("Choose a judgment file, a list of distractors or a list of documents left out.")
-    holds = form.get("holds", "")
-    kind, second = ("preference", "") if holds == "preference" else ("graded", holds)
-    asked = forms.asked([form.get("map", "")], dialect)
-    prepared = qrels.prepare(file.path, file.name, kind, second, asked) if file is not None else None
-    distractors = None
-    if listed is not None:
-        distractors = read_distractors(listed.path)
-    elif form.get("no_distractors"):
-        distractors = frozenset()
-    origin = form.get("origin") or None
-    if origin not in (None, "human", "machine"):
-        raise Invalid("The origin of judgments must be people or a machine.")
-    with writing() as session:
-        return revisions.keep_draft(
-            session,
-            asker,
-            slug,
-            prepared,
-            form.get("note", ""),
-            origin=origin,
-            origin_name=form.get("origin_name", "").strip(),
-            distractors=distractors,
-            left_out=leaving_out,
-            line=form.get("line", "").strip() or MAIN,
-        )
-
-
-def _left_out(form: "MultiDict[str, str]") -> RevisionLeftOut | None:
-    """Documents left out as requested by the form; None: unchanged."""
-    file, changed = received("left_out"), received("changed_docnos")
-    return revisions.read_left_out(
-        None if file is None else file.path,
-        None if changed is None else changed.path,
-        earlier=revisions.numbers(form.get("earlier", "")),
-        later=number("later", None),
-        drop=bool(form.get("no_left_out")),
-        query=bool(form.get("leave_out_query")),
-    )
-
-
 @blueprint.get("/tasks/<slug>/revisions/drafts/<token>")
 @rule(SIGNED_IN)
 def draft(slug: str, token: str) -> ResponseReturnValue:
@@ -241,13 +159,12 @@ def draft_export(slug: str, token: str, form: str) -> ResponseReturnValue:
     )
 
 
-@blueprint.post("/tasks/<slug>/revisions/drafts/<token>/ranks")
-@rule(SIGNED_IN)
-def ranks(slug: str, token: str) -> ResponseReturnValue:
-    """Queue the scoring of runs under a draft."""
-    waiting = rank_changes.preview(reading(), viewer(), slug, token).waiting
-    have_computed([waiting] if waiting is not None else [])
-    return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
+RANKS = computing(
+    "ranks",
+    lambda *of_draft: list(filter(None, [rank_changes.preview(*of_draft).waiting])),
+    "/tasks/<slug>/revisions/drafts/<token>/ranks",
+    "revisions.draft",
+)
 
 
 def _made(made: Revision, slug: str, **_: str) -> ResponseReturnValue:
@@ -256,4 +173,12 @@ def _made(made: Revision, slug: str, **_: str) -> ResponseReturnValue:
     return redirect(url_for("revisions.show", slug=slug, number=made.number), 303)
 
 
-actions.add_to(blueprint, revisions.ACTIONS, _draft_page, then={"publish_revision": _made})
+def to_draft(token: str, slug: str) -> ResponseReturnValue:
+    """The preview of a new draft."""
+    return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
+
+
+actions.add_to(
+    blueprint, (sending.SEND,), list_page, then={"draft_revision": to_draft}, refusals=(LeaderboardError,)
+)
+actions.add_to(blueprint, (RANKS, *revisions.ACTIONS), _draft_page, then={"publish_revision": _made})

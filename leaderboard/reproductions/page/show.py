@@ -29,7 +29,7 @@ from leaderboard.scoring.ops.evaluations.shown import FloatArray, shown_edition
 from leaderboard.scoring.ops.scored_topics import MeasureColumn, TaskHead, column_of
 from leaderboard.scoring.ops.statistics import prepared
 from leaderboard.scoring.ops.statistics.prepared import AskedOrder
-from leaderboard.scoring.ops.statistics.requests import WaitingResult
+from leaderboard.scoring.ops.statistics.requests import MEASURE, WaitingResult, computing
 from leaderboard.stats.reproductions.documents import DocumentOrder
 from leaderboard.stats.reproductions.levels import (
     Levels,
@@ -423,6 +423,25 @@ def reproductions_page(
         rows=tuple(rows),
         waiting=tuple(waiting_result for row in rows for waiting_result in row.waiting),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReproductionQuery:
+    """The measure; by default the board's first."""
+
+    measure: Annotated[str | None, MEASURE] = None
+
+
+COMPUTE = computing(
+    "compute_reproductions",
+    lambda session, viewer, slug, asked: reproductions_page(session, viewer, slug, asked.measure).waiting,
+    "/tasks/<slug>/reproductions",
+    "reproductions.index",
+    path="/tasks/<slug>/reproductions",
+    summary="Start comparing the document orders of a task's reproductions",
+    more="An evaluator computes those that are missing; then read them by GET.",
+    record=ReproductionQuery,
+)
 
 
 def _without_board(session: Session, viewer: Viewer, slug: str) -> ReproductionsPage | None:

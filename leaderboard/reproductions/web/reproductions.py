@@ -1,9 +1,13 @@
-"""The reproductions of a task, one of them level by level, and both as files."""
+"""The reproductions of a task, one of them level by level, both as files, and the form that links a run."""
 
-from flask import Blueprint, redirect, request, url_for
+from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from leaderboard import fields
 from leaderboard.comparisons.web.comparisons import MOST_LINKED
+from leaderboard.errors import LeaderboardError
+from leaderboard.reproductions import ops as reproductions
+from leaderboard.reproductions.ops import OriginalRuns
 from leaderboard.reproductions.page import show, tables
 from leaderboard.reproductions.page.show import (
     PairRow,
@@ -12,14 +16,15 @@ from leaderboard.reproductions.page.show import (
     TopicScores,
     place_of,
 )
-from leaderboard.scoring.web.waiting import have_computed
-from leaderboard.web import http
+from leaderboard.scoring.ops import run_facts as facts
+from leaderboard.web import actions, http
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import Pair, PlaneChart, ScatterChart, plane_chart, scatter_chart
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("reproductions", __name__)
+links = Blueprint("reproduction_links", __name__)
 
 STATE = ("measure",)
 ROWS_AT_FIRST = 200
@@ -41,12 +46,7 @@ def index(slug: str) -> ReproductionsPage:
     return show.reproductions_page(reading(), viewer(), slug, request.args.get("measure") or None)
 
 
-@blueprint.post("/tasks/<slug>/reproductions")
-@rule(SIGNED_IN)
-def ask(slug: str) -> ResponseReturnValue:
-    """Have computed what the page of the reproductions waits for."""
-    have_computed(index(slug).waiting)
-    return redirect(url_for("reproductions.index", slug=slug, **kept(STATE)), 303)
+actions.add_to(blueprint, (show.COMPUTE,))
 
 
 @http.with_files(
@@ -94,3 +94,24 @@ def _reproduced(row: PairRow, place: tuple[float, float], this: int | None) -> P
     kind = "this" if row.run.run_id == this else tables.kind(row)
     link = url_for("reproductions.one", slug=row.run.slug, run_id=row.run.run_id, **kept(STATE))
     return Pair(row.run.name, *place, link, kind)
+
+
+@links.get("/runs/<id:run_id>/reproduces")
+@rule(SIGNED_IN)
+def form(run_id: int) -> ResponseReturnValue:
+    """The form that sets the reproduced run."""
+    return _page(run_id)
+
+
+def _page(run_id: int, error: LeaderboardError | None = None) -> str:
+    linked = reproductions.originals_of(reading(), viewer(), run_id)
+    return render_template(
+        "reproductions/form.html",
+        page=facts.description_page(reading(), viewer(), run_id),
+        is_linked=linked is not None,
+        about=actions.form(OriginalRuns, error, fields.texts(linked) if linked else None),
+        error=error,
+    )
+
+
+actions.add_to(links, reproductions.ACTIONS, _page)

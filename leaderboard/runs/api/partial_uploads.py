@@ -12,23 +12,22 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from email.utils import format_datetime
 from pathlib import Path
 from types import NoneType
-from typing import IO
+from typing import IO, Annotated
 
 from flask import Response, request, url_for
 from werkzeug.exceptions import UnsupportedMediaType
 
-from leaderboard.core.actions import Received
+from leaderboard import fields
+from leaderboard.core.actions import Given, Received
 from leaderboard.errors import Conflict, Invalid, Problem, TooLarge, WrongVersion
-from leaderboard.runs.api.runs import RunProperties, reproduces
-from leaderboard.runs.ops import partial_uploads, prepare
-from leaderboard.runs.ops.limits import RunRequest
+from leaderboard.fields import Field
+from leaderboard.runs.ops import partial_uploads, prepare, uploads
 from leaderboard.runs.ops.partial_uploads import Partial, PartialRequest, Room
-from leaderboard.runs.web import uploads
-from leaderboard.scoring.ops import run_facts as facts
+from leaderboard.runs.ops.uploads import RunProperties
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.addresses import whole
 from leaderboard.web.api import values
@@ -36,7 +35,16 @@ from leaderboard.web.api.answers import PartialUploadAnswer, PartialUploadList
 from leaderboard.web.api.operations import LOOK, PIECE, PIECE_OF_FILE, SUBMIT, Header, Reply, operation
 from leaderboard.web.http import is_storable
 from leaderboard.web.rules import LARGEST_NUMBER_DIGITS, SIGNED_IN, Rule
-from leaderboard.web.session import finish_reading, meet_condition, reading, settings, viewer, wake, writing
+from leaderboard.web.session import (
+    SESSIONS,
+    finish_reading,
+    meet_condition,
+    reading,
+    settings,
+    viewer,
+    wake,
+    writing,
+)
 
 VERSION = "1.0.0"
 EXTENSIONS = "creation,expiration,termination"
@@ -56,13 +64,10 @@ OFFSET = Header("Upload-Offset", NUMBER, "Offset of the piece: the number of byt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metadata(RunProperties):
-    """Metadata of an announced file; sha256 is in hexadecimal.
+    """Metadata of an announced file; sha256 is in hexadecimal."""
 
-    reproduces, original_baseline, baseline, late: as for a run submitted in one request.
-    """
-
-    name: str = ""
-    sha256: str = ""
+    name: Annotated[str, Field(title="Name")] = ""
+    sha256: Annotated[str, Field(title="SHA-256")] = ""
 
 
 @operation(
@@ -192,17 +197,13 @@ def _wanted() -> PartialRequest:
         raise Invalid(
             "The file is empty.", [Problem("is 0.", "Submit a file that contains a run.", field=LENGTH.name)]
         )
-    metadata: Metadata = values.from_texts(_texts(), Metadata, "key of Upload-Metadata")
+    said = values.from_texts(_texts(), fields.as_sent(Metadata), "key of Upload-Metadata")
+    metadata = fields.read(Metadata, asdict(said))
     if metadata.sha256 and not SHA256.fullmatch(metadata.sha256):
         rule = "must be 64 lower-case hexadecimal digits."
         raise Invalid(f"sha256 {rule}", [Problem(rule, field="sha256", value=metadata.sha256[:80])])
     file_name = base_name(metadata.file_name) or metadata.name
-    name = metadata.name or prepare.suggested_name(file_name)
-    description = facts.require_short(metadata.description)
-    originals = reproduces(metadata.reproduces, metadata.original_baseline, metadata.baseline)
-    run_request = RunRequest(
-        name, metadata.kind, description, {}, metadata.phase, reproduces=originals, late=metadata.late
-    )
+    run_request = metadata.request(metadata.name or prepare.suggested_name(file_name))
     return PartialRequest(metadata.team_id, file_name, size, metadata.sha256, run_request)
 
 
@@ -277,8 +278,11 @@ def _unreadable(header: Header, rule: str) -> Invalid:
 def _delivered(mine: Partial, slug: str, path: Path) -> Partial:
     """The upload after its file went the way of one sent at once; raises as that does."""
     _require_digest(mine, path)
-    received = Received(path, mine.file_name)
-    submission = uploads.deliver(slug, mine.team_id, received, mine.run_request, mine.key)
+    files = {"file": Received(path, mine.file_name)}
+    given = Given(files, None, (slug,), viewer(), SESSIONS, settings(), mine.key)
+    sent = uploads.prepared(given, mine.team_id, viewer(), mine.run_request)
+    with writing() as session:
+        submission = uploads.store(session, *sent)
     with writing() as session:
         partial_uploads.settle(session, mine.id, submission.upload_id)
     wake()

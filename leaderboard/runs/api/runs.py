@@ -2,33 +2,27 @@
 
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from math import ceil
-from pathlib import Path
-from typing import Annotated
 
 from flask import Response, url_for
 
-from leaderboard.core.actions import Received
-from leaderboard.core.policy import Viewer
-from leaderboard.errors import Busy, Invalid, LeaderboardError, Problem
+from leaderboard.core import throttles
+from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.runs.ops import fixing, limits, withdrawals
-from leaderboard.runs.ops.limits import Quota, RunRequest
-from leaderboard.runs.ops.uploads import Submission, sending
+from leaderboard.runs.ops.limits import Quota
+from leaderboard.runs.ops.uploads import CHECK, SEND, Delivery, Submission
 from leaderboard.runs.page import measures
 from leaderboard.runs.page import run as run_pages
 from leaderboard.runs.page import topics as run_topics
 from leaderboard.runs.page import upload as runs_upload
 from leaderboard.runs.page.head import ranked_documents, scored_run, seen_run
 from leaderboard.runs.page.rankings import ranking
-from leaderboard.runs.web import checks, uploads
 from leaderboard.runs.web.files import answer
 from leaderboard.scoring.ops import run_facts as facts
-from leaderboard.trec.facts import FIELD_OF
-from leaderboard.trec.read.bundles import base_name
-from leaderboard.web.api import actions, repeats
+from leaderboard.trec.runs.check import Report
+from leaderboard.web.api import actions
 from leaderboard.web.api.answers import (
     ChangedRun,
     CheckAnswer,
@@ -37,115 +31,28 @@ from leaderboard.web.api.answers import (
     UploadAnswer,
     findings,
 )
-from leaderboard.web.api.limits import names_of
 from leaderboard.web.api.lists import ListQuery, MeasureQuery, Rows, part
-from leaderboard.web.api.operations import BODY_OF_FILE, FILE_TO_CHECK, LOOK, SUBMIT, WRITE, Reply, operation
+from leaderboard.web.api.operations import LOOK, Reply, operation
 from leaderboard.web.rules import SIGNED_IN, Rule
-from leaderboard.web.session import finish_reading, reading, token, viewer, wake, writing
+from leaderboard.web.session import finish_reading, reading, viewer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunProperties:
-    """The team and the properties of a run."""
-
-    team_id: int
-    kind: str = "official"
-    phase: str = ""
-    description: str = ""
-    file_name: str = ""
-    reproduces: int | None = None
-    original_baseline: int | None = None
-    baseline: int | None = None
-    late: str = ""
-    """Reason to count the run after its phase has closed; for organisers only."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SendQuery(RunProperties):
-    """The team and the properties of the run; file_name: its extension gives the compression.
-
-    image and commit: what a runner executed, as `sha256:` with its digest and as a hash. reproduces: the
-    number of the reproduced run; original_baseline, baseline: those of the baselines.
-    """
-
-    image: str = ""
-    commit: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunChanges:
-    """Changes to the description of a run; facts by their keys, an empty text removes one."""
-
-    description: str | None = None
-    facts: Annotated[Mapping[str, str], names_of(FIELD_OF)] = field(default_factory=dict)
-
-
-@operation(
-    "PUT",
-    "/tasks/<slug>/runs/<name>",
-    UploadAnswer,
-    query=SendQuery,
-    rule=BODY_OF_FILE,
-    scopes=SUBMIT,
-    status=201,
-)
-def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
-    """Submit a run
-
-    The body is the file itself, plain or compressed. A small file is checked at once: 201, or 422 with
-    every problem. A large one is checked by an evaluator: 202, and `Location` gives the address to query.
-    With `Idempotency-Key`, the same file sent again creates no second run.
-    """
-    key = repeats.given_key()
-    asking = token()
-    sender, execution = sending(reading(), viewer(), slug, query.team_id, query.image, query.commit)
-    description = facts.require_short(query.description)
-    submission = uploads.deliver(
-        slug,
-        query.team_id,
-        Received(file, base_name(query.file_name) or name),
-        RunRequest(
-            name,
-            query.kind,
-            description,
-            {},
-            query.phase,
-            execution,
-            reproduces(query.reproduces, query.original_baseline, query.baseline),
-            late=query.late,
-        ),
-        f"api:{asking.token_id if asking else 0}:{key}" if key else None,
-        sender,
-    )
-    wake()
+def _sent(sent: tuple[Delivery, Submission], slug: str, name: str) -> Reply:
+    delivery, submission = sent
     answer = upload_answer(submission)
     if submission.state == "rejected":
         report = submission.report
         problems = report.problems if report else ()
-        left = limits.rejections_left(reading(), sender.account_id)
+        left = limits.rejections_left(reading(), delivery.sender.account_id)
         message = f"The file was rejected. {limits.rejections_in_words(left)}".strip()
         raise Invalid(message, problems, upload=submission.upload_id)
     if submission.state == "accepted":
-        return Reply(answer=answer, status=201, headers=_left(sender, slug, query))
+        return Reply(answer=answer, status=201, headers=_left(delivery))
     address = url_for("api.upload", upload_id=submission.upload_id)
     return Reply(answer=answer, status=202, headers={"Location": address})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckQuery:
-    """The phase that the file is for, if several take runs now."""
-
-    phase: str = ""
-
-
-@operation("POST", "/tasks/<slug>/check", CheckAnswer, query=CheckQuery, rule=FILE_TO_CHECK, scopes=LOOK)
-def check_run(slug: str, query: CheckQuery, file: Path) -> CheckAnswer:
-    """Check a file without submitting it
-
-    Applies the rules for submitting it now. The body is the file itself. Nothing is stored, and no run limit
-    is used.
-    """
-    report = checks.checked(slug, query.phase, file)
+def _checked(report: Report, slug: str) -> CheckAnswer:
     return CheckAnswer(
         state="rejected" if report.problems else "accepted",
         problems=findings(report.problems),
@@ -160,23 +67,10 @@ def run(run_id: int) -> RunAnswer:
 
     As visible to you; hidden scores are missing.
     """
-    return _run(run_pages.run_page(reading(), viewer(), run_id))
+    return _shown(None, run_id)
 
 
-@operation("PATCH", "/runs/<id:run_id>", RunAnswer, body=RunChanges, scopes=WRITE)
-def describe_run(run_id: int, body: RunChanges) -> RunAnswer:
-    """Describe a run
-
-    Omitted fields keep their values.
-    """
-    unknown = next((key for key in body.facts if key not in FIELD_OF), None)
-    if unknown is not None:
-        problem = Problem(
-            "is not a known run attribute.", f"Use one of {', '.join(FIELD_OF)}.", field=unknown[:64]
-        )
-        raise Invalid(f"Unknown run attribute {unknown[:64]!r}.", [problem])
-    with writing() as session:
-        facts.describe_run(session, viewer(), run_id, body.facts, body.description)
+def _shown(_: object, run_id: int) -> RunAnswer:
     return _run(run_pages.run_page(reading(), viewer(), run_id))
 
 
@@ -188,7 +82,11 @@ def _state(state: str | None, run_id: int) -> ChangedRun:
 
 
 OPERATIONS = (
-    *(send_run, check_run, run, describe_run),
+    *actions.operations(
+        (SEND, CHECK), answers={"send_run": (UploadAnswer, _sent), "check_run": (CheckAnswer, _checked)}
+    ),
+    run,
+    *actions.operations((facts.DESCRIBE,), answers={"describe_run": (RunAnswer, _shown)}),
     *actions.operations(
         withdrawals.ACTIONS,
         answers=dict.fromkeys((each.name for each in withdrawals.ACTIONS), (ChangedRun, _state)),
@@ -196,22 +94,10 @@ OPERATIONS = (
 )
 
 
-def reproduces(
-    original: int | None, original_baseline: int | None, baseline: int | None
-) -> Mapping[str, int]:
-    """The runs that a run reproduces, by number; raises Invalid for a baseline without original."""
-    named = {"original": original, "original_baseline": original_baseline, "baseline": baseline}
-    given = {name: run_id for name, run_id in named.items() if run_id is not None}
-    if given and original is None:
-        problem = Problem("is missing.", "Name the run that this run reproduces.", field="reproduces")
-        raise Invalid("A baseline alone does not make a reproduction.", [problem])
-    return given
-
-
-def _left(sender: Viewer, slug: str, query: SendQuery) -> dict[str, str]:
+def _left(sent: Delivery) -> dict[str, str]:
     """The remaining runs of the day; empty if unknown, as the run is accepted anyway."""
     try:
-        left = limits.admission_quota(reading(), sender, slug, query.team_id, query.phase)
+        left = limits.admission_quota(reading(), sent.sender, sent.slug, sent.team_id, sent.run_request.phase)
     except LeaderboardError:
         return {}
     return rate_limit(left, datetime.now(UTC))
@@ -309,9 +195,8 @@ def upload(upload_id: int, query: UploadQuery) -> UploadAnswer:
     answer = _now(upload_id)
     if answer.state != "received" or query.wait <= 0:
         return answer
-    if not _turns.acquire(blocking=False):
-        raise Busy("Too many requests are waiting for checks. Try again in a few seconds.", retry_after_s=2)
-    try:
+    busy = "Too many requests are waiting for checks. Try again in a few seconds."
+    with throttles.turn(_turns, busy, 2):
         until = time.monotonic() + min(query.wait, LONGEST_WAIT_S)
         while answer.state == "received" and time.monotonic() < until:
             # Nothing is held while it waits: neither a connection nor what was read before.
@@ -319,8 +204,6 @@ def upload(upload_id: int, query: UploadQuery) -> UploadAnswer:
             time.sleep(LOOK_EVERY_S)
             answer = _now(upload_id)
         return answer
-    finally:
-        _turns.release()
 
 
 def _fixed(submission: Submission, **_: object) -> Reply:

@@ -1,19 +1,24 @@
 """A run file on its way in: rules, check without a session, then one transaction that stores or rejects."""
 
 import re
+import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import count, islice
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
 from leaderboard.accounts.ops import names
 from leaderboard.accounts.ops.tokens import RUNNER
-from leaderboard.core import audit, events, kinds, policy, shown_names
+from leaderboard.core import audit, events, kinds, policy, shown_names, throttles
+from leaderboard.core.actions import Action, File, Given, Received
 from leaderboard.core.jobs import queue
-from leaderboard.core.policy import Viewer
+from leaderboard.core.kinds import RunKind
+from leaderboard.core.phase_rules import KINDS
+from leaderboard.core.policy import Scope, Viewer
 from leaderboard.db.engine import add_unless_taken, lock_key, lock_row, now
 from leaderboard.db.tables import (
     ApiToken,
@@ -28,14 +33,19 @@ from leaderboard.db.tables import (
     UploadChunk,
 )
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, OverQuota, Problem
+from leaderboard.fields import Field
 from leaderboard.runs import slots
 from leaderboard.runs.ops import limits, prepare
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.runs.ops.prepare import PreparedUpload
 from leaderboard.scoring.ops import run_facts as facts
 from leaderboard.scoring.ops.evaluations import editions
+from leaderboard.scoring.ops.run_facts import DESCRIPTION_CHARACTERS, FACTS
 from leaderboard.scoring.ops.scored_topics import is_over
+from leaderboard.settings import Settings
 from leaderboard.tasks.ops import entries
+from leaderboard.trec.facts import read_fact_fields
+from leaderboard.trec.read.lines import Limits
 from leaderboard.trec.runs.check import Report
 
 IMAGE, COMMIT = re.compile("sha256:[0-9a-f]{64}"), re.compile("[0-9a-f]{7,64}")
@@ -469,3 +479,250 @@ def report_of(upload: Upload) -> Report | None:
     """The report of an upload's check; None before it."""
     stored: dict[str, Any] | None = upload.report
     return None if stored is None else Report.from_json(stored)
+
+
+PhaseName = Annotated[
+    str, Field(title="Phase", help="The name of a phase; default: the open one, or the only one.")
+]
+CHECK_ONLY_AT_ONCE = 2
+"""Maximum check-only files at a time; submissions and pages take precedence."""
+_checks = threading.BoundedSemaphore(CHECK_ONLY_AT_ONCE)
+BUSY = "Other files are being checked right now. Try again in a few seconds."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckQuery:
+    """The phase that the file is for, if several take runs now."""
+
+    phase: PhaseName = ""
+
+
+def check_only(given: Given, asked: CheckQuery) -> Report:
+    """The report on a file by the rules for submitting it now, counted towards the check-only limits."""
+    path, asker = given.files["file"].path, given.viewer
+    with given.sessions.reading() as session:
+        rules = limits.public_rules(
+            session, asker, given.at[0], asked.phase or asker.phase, path.stat().st_size
+        )
+    with given.sessions.writing() as session:
+        limits.count_check_only(session, asker.account_id, asker.ip)
+    most = largest_check(given.settings, asker, rules.kind)
+    is_large = prepare.is_large(path, most)
+    report = None if is_large else prepare.check_only(path, rules, Limits(plain_bytes=most))
+    rule = f"The file is too large to check here; the limit is {most:,} bytes."
+    remedy = "Check it on your own machine with `leaderboard check`, or submit it."
+    return report or Report((Problem(rule, remedy),))
+
+
+def largest_check(here: Settings, viewer: Viewer, kind: RunKind) -> int:
+    """Bytes of the largest plain file that the viewer may have checked.
+
+    A ranking of 11 MB takes 0.03 s of processor, or 4 s if it is wrong in every topic; answers take 7 s.
+    """
+    is_more = kind.ranks_documents and viewer.account_id is not None
+    return max(here.inline_bytes, here.check_bytes) if is_more else here.inline_bytes
+
+
+CHECK = Action(
+    name="check_run",
+    summary="Check a file without submitting it",
+    more="Applies the rules for submitting it now. The body is the file itself. Nothing is stored, and no "
+    "run limit is used.",
+    path="/tasks/<slug>/check",
+    form="/tasks/<slug>/check",
+    may=policy.visible_task,
+    record=CheckQuery,
+    file=File(
+        field="file",
+        missing="Choose a run file.",
+        body="CHECK",
+        turn=partial(throttles.turn, _checks, BUSY, 5),
+        prepare=check_only,
+    ),
+    act=lambda session, viewer, slug, report, _: report,
+    only_reads=True,
+    scopes=(Scope.READ, Scope.SUBMIT),
+    is_public=True,
+)
+
+
+TURNS = 3
+"""Maximum files checked while their senders wait; the other threads serve pages."""
+_turns = threading.BoundedSemaphore(TURNS)
+
+TEAM = Field(
+    title="Team", help="The number of the team.", form="team", missing="Choose the team that submits the run."
+)
+KIND = Field(
+    title="Kind",
+    help="Official runs are ranked. Only organisers add baseline and late runs.",
+    choices={kind: kind for kind in KINDS},
+)
+DESCRIPTION = Field(
+    title="Description",
+    help="Description of the method.",
+    rows=5,
+    longest=DESCRIPTION_CHARACTERS,
+    read=str.strip,
+)
+FILE = Field(
+    title="File name",
+    help="The name of the file; its extension gives the compression.",
+    longest=1000,
+    is_of_api=True,
+)
+IMAGE_FIELD = Field(
+    title="Image",
+    help="The digest of the container image that the runner executed: `sha256:` and hexadecimal digits.",
+    is_of_api=True,
+)
+LATE = Field(
+    title="Reason",
+    help="Reason to count the run after its phase has closed; for organisers only.",
+    longest=LONGEST_REASON,
+)
+
+
+def _run_field(title: str, which: str, form: str) -> Field:
+    """A run by its number or, in the form, by the address of its page."""
+    help = f"The number of the run that {which}."
+    return Field(title=title, help=help, form=form, read=lambda text: text.rstrip("/").rpartition("/")[2])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDetails:
+    """The team of a run, and what is said of it."""
+
+    team_id: Annotated[int, TEAM]
+    kind: Annotated[str, KIND] = "official"
+    description: Annotated[str, DESCRIPTION] = ""
+    facts: Annotated[Mapping[str, str], replace(FACTS, is_carried=True)] = field(default_factory=dict)
+    file_name: Annotated[str, FILE] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunProperties(RunDetails):
+    """The team and the properties of a run."""
+
+    phase: PhaseName = ""
+    reproduces: Annotated[
+        int | None, _run_field("Reproduces run", "this run reproduces", "reproduces-original")
+    ] = None
+    original_baseline: Annotated[
+        int | None,
+        _run_field("Original baseline", "the original improves on", "reproduces-original_baseline"),
+    ] = None
+    baseline: Annotated[
+        int | None, _run_field("Baseline here", "this reproduction improves on", "reproduces-baseline")
+    ] = None
+    late: Annotated[str, LATE] = ""
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What requests for one run and for many have in common; raises Invalid for facts."""
+        told = {each: getattr(self, each) for each in ("kind", "description", "phase", "late")}
+        return told | {"facts": read_fact_fields(self.facts)}
+
+    def request(self, name: str, execution: Mapping[str, str] | None = None) -> RunRequest:
+        """The run that is asked for; raises Invalid for facts, and for a baseline without an original."""
+        runs = (self.reproduces, self.original_baseline, self.baseline)
+        named = zip(("original", "original_baseline", "baseline"), runs, strict=True)
+        given = {of: run_id for of, run_id in named if run_id is not None}
+        if given and self.reproduces is None:
+            problem = Problem("is missing.", "Name the run that this run reproduces.", field="reproduces")
+            raise Invalid("A baseline alone does not make a reproduction.", [problem])
+        return RunRequest(name.strip(), execution=execution or {}, reproduces=given, **self.told)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendQuery(RunProperties):
+    """The team and the properties of the run; image and commit: what a runner executed."""
+
+    image: Annotated[str, IMAGE_FIELD] = ""
+    commit: Annotated[
+        str, Field(title="Commit", help="The commit that the runner executed.", is_of_api=True)
+    ] = ""
+
+
+def _as_sent(
+    session: Session, viewer: Viewer, slug: str, name: str, asked: SendQuery
+) -> tuple[Viewer, RunRequest]:
+    sender, execution = sending(session, viewer, slug, asked.team_id, asked.image, asked.commit)
+    return sender, asked.request(name, execution)
+
+
+def prepared(given: Given, team_id: int, sender: Viewer, run_request: RunRequest) -> tuple[Delivery, bool]:
+    """A run file, and whether it was checked: not where that takes long, or others are being checked.
+
+    A run without a name is named after the tag in its file, else after the file.
+    """
+    file = given.files["file"]
+    name = run_request.name or prepare.suggested_name(prepare.first_tag(file.path) or file.name)
+    file = replace(file, name=file.name or name)
+    checked = _checked(given, file, team_id, sender, run_request.phase)
+    delivery = Delivery(
+        sender=sender,
+        slug=given.at[0],
+        team_id=team_id,
+        file=checked or prepare.unchecked(file.path, file.name),
+        run_request=replace(run_request, name=name),
+        key=given.key,
+    )
+    return delivery, checked is not None
+
+
+def _checked(given: Given, file: Received, team_id: int, sender: Viewer, phase: str) -> PreparedUpload | None:
+    """The file checked while its sender waits, outside any transaction.
+
+    None if that takes long, or if too many files of the account or network were rejected.
+    """
+    if prepare.is_large(file.path, given.settings.inline_bytes) or not _turns.acquire(blocking=False):
+        return None
+    try:
+        with given.sessions.reading() as session:
+            rules = limits.rules_for(session, sender, given.at[0], team_id, phase)
+        with given.sessions.writing() as session:
+            if not limits.count_check(session, sender.account_id, sender.ip):
+                return None
+        within = Limits(plain_bytes=given.settings.plain_bytes)
+        checked = prepare.quick(file.path, file.name, rules, within)
+        if checked is None:
+            with given.sessions.writing() as session:
+                limits.count_accepted(session, sender.account_id, sender.ip)
+        return checked
+    finally:
+        _turns.release()
+
+
+def store(session: Session, delivery: Delivery, is_checked: bool) -> Submission:
+    """Store a run file that was checked, or keep it for the evaluator; one whose key came before is not."""
+    if not is_checked:
+        return receive(session, delivery)
+    submission = submit(session, delivery)
+    if submission.state != "rejected":
+        limits.count_accepted(session, delivery.sender.account_id, delivery.sender.ip)
+    return submission
+
+
+SEND = Action(
+    name="send_run",
+    summary="Submit a run",
+    more="The body is the file itself, plain or compressed. A small file is checked at once: 201, or 422 "
+    "with every problem. A large one is checked by an evaluator: 202, and `Location` gives the address to "
+    "query. With `Idempotency-Key`, the same file sent again creates no second run.",
+    method="PUT",
+    path="/tasks/<slug>/runs/<name>",
+    form="/tasks/<slug>/submit",
+    named={"name": "name"},
+    may=policy.visible_task,
+    record=SendQuery,
+    plan=_as_sent,
+    file=File(
+        field="file",
+        missing="Choose a run file.",
+        prepare=lambda given, asked: prepared(given, asked.team_id, *given.allowed),
+    ),
+    act=lambda session, viewer, slug, name, sent, _: (sent[0], store(session, *sent)),
+    scopes=(Scope.SUBMIT,),
+    status=201,
+)

@@ -314,7 +314,7 @@ def run_page(session: Session, viewer: Viewer, run_id: int, measure: str | None 
         **seen.head(by_topic=_is_scored_by_topic(seen, standing)),
         description="" if seen.masked else run.description,
         facts=known_facts(run.details, seen.masked) if seen.is_told else (),
-        header=header_of(run.details) if seen.is_told and not seen.masked else {},
+        header=header_of(run.details) if run.details and seen.is_told and not seen.masked else {},
         late=_late(session, seen),
         withdrawn_at=run.withdrawn_at,
         withdrawn_why="" if seen.masked else run.withdrawn_why,

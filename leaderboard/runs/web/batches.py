@@ -2,14 +2,15 @@
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 
 from flask import Blueprint, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
+from leaderboard import fields
+from leaderboard.core import throttles
 from leaderboard.core.actions import Received
-from leaderboard.errors import Busy, Invalid
+from leaderboard.errors import Invalid
 from leaderboard.runs.ops import batches, prepare
 from leaderboard.runs.ops.prepare import (
     BY_FOLDER,
@@ -22,18 +23,24 @@ from leaderboard.runs.ops.prepare import (
     archive_kind,
     plan,
 )
+from leaderboard.runs.ops.uploads import RunProperties
 from leaderboard.runs.page import batch as pages
 from leaderboard.runs.page.batch import BatchPage
-from leaderboard.runs.web.facts import facts_given
-from leaderboard.scoring.ops import run_facts as facts
-from leaderboard.trec import facts as facts_files
 from leaderboard.trec.read import bundles
 from leaderboard.trec.read.lines import Limits
-from leaderboard.web import http
+from leaderboard.web import actions, http
 from leaderboard.web.errors import wants_json
-from leaderboard.web.http import incoming_folder
-from leaderboard.web.rules import SIGNED_IN, form_key, number, rule
-from leaderboard.web.session import database, finish_reading, reading, settings, viewer, wake, writing
+from leaderboard.web.rules import SIGNED_IN, form_key, rule
+from leaderboard.web.session import (
+    database,
+    finish_reading,
+    incoming_folder,
+    reading,
+    settings,
+    viewer,
+    wake,
+    writing,
+)
 
 blueprint = Blueprint("batches", __name__)
 
@@ -51,7 +58,7 @@ def is_batch(files: Sequence[Received], task_kind: str) -> bool:
 
 def take(slug: str, sent: Sequence[Received], task_kind: str) -> int:
     """Store all files of the form; the id of their batch. Raises Busy where others are sending many too."""
-    with _turn():
+    with throttles.turn(_turns, "Too many files are being submitted right now. Try again in a minute.", 60):
         files, runs = _unpacked(sent, task_kind)
         wished = _wished(runs)
         planned, key, asker = plan(files, wished), form_key(), viewer()
@@ -71,16 +78,6 @@ def answer(batch_id: int) -> ResponseReturnValue:
         response.status_code = 202
         return response
     return redirect(url_for("batches.show", batch_id=batch_id), 303)
-
-
-@contextmanager
-def _turn() -> Iterator[None]:
-    if not _turns.acquire(blocking=False):
-        raise Busy("Too many files are being submitted right now. Try again in a minute.", retry_after_s=60)
-    try:
-        yield
-    finally:
-        _turns.release()
 
 
 def _limits() -> Limits:
@@ -117,23 +114,16 @@ def _members(sent: Sequence[Received], left: int, task_kind: str) -> Iterator[Ba
 
 
 def _wished(runs: RunList | None) -> BatchRequest:
-    form = request.form
-    team: str | int | None = form.get("team", "")
-    if team not in (BY_LIST, BY_FOLDER):
-        team = number("team", None)
-    if team is None:
-        raise Invalid("Choose the team that submits the runs.")
+    form, said = request.form, actions.sent(RunProperties)
+    many = said.get("team_id") if said.get("team_id") in (BY_LIST, BY_FOLDER) else None
+    asked = fields.read(RunProperties, said | ({"team_id": "1"} if many else {}))
     return BatchRequest(
-        team=team,
+        team=many or asked.team_id,
         names_from=form.get("names", FROM_FILE),
-        kind=form.get("kind", "official"),
-        description=facts.require_short(form.get("description", "")),
-        facts=facts_files.read_fact_fields(facts_given()),
         runs=runs,
         makes_teams="make_teams" in form,
         holds="hold" in form,
-        phase=form.get("phase", ""),
-        late=form.get("late", ""),
+        **asked.told,
     )
 
 

@@ -1,21 +1,14 @@
 """The form that edits the description of a run."""
 
-from pathlib import Path
-
-from flask import Blueprint, jsonify, redirect, render_template, request, url_for
+from flask import Blueprint, jsonify, render_template, request
 from flask.typing import ResponseReturnValue
 
-from leaderboard.errors import Invalid
-from leaderboard.runs import slots
-from leaderboard.runs.ops import prepare
-from leaderboard.runs.ops.limits import RunRequest
-from leaderboard.runs.ops.prepare import first_tag
+from leaderboard.errors import LeaderboardError
 from leaderboard.scoring.ops import run_facts as run_descriptions
-from leaderboard.trec import facts
-from leaderboard.trec.facts import FIELDS
-from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web import actions
+from leaderboard.web.errors import wants_json
 from leaderboard.web.rules import SIGNED_IN, rule
-from leaderboard.web.session import reading, viewer, writing
+from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("run_facts", __name__)
 
@@ -27,50 +20,14 @@ def form(run_id: int) -> ResponseReturnValue:
     return _page(run_id)
 
 
-@blueprint.post("/runs/<id:run_id>/facts")
-@rule(SIGNED_IN)
-def describe(run_id: int) -> ResponseReturnValue:
-    """Set the facts the form brings, by key; a program may send some of them only."""
-    asker = viewer()
-    given = facts_given()
-    try:
-        with writing() as session:
-            changed = run_descriptions.describe_run(
-                session, asker, run_id, given, request.form.get("description")
-            )
-    except Invalid as error:
-        if wants_json():
-            raise
-        return _page(run_id, error), status_of(error)
-    if wants_json():
-        return jsonify({"run": run_id, "changed": list(changed)})
-    return redirect(url_for("runs.show", run_id=run_id), 303)
-
-
-def facts_given() -> dict[str, str]:
-    """The fields of facts that a form brought, as typed."""
-    return {field.key: request.form[field.key] for field in FIELDS if field.key in request.form}
-
-
-def run_request(file_name: str, path: Path | None = None) -> RunRequest:
-    """The run request from the upload form; raises Invalid.
-
-    A run without a name is named after its tag if the file is available, else after the file.
-    """
-    tag = "" if path is None else first_tag(path)
-    added = {name: value for read in slots.FORM for name, value in read(request.form).items()}
-    return RunRequest(
-        request.form.get("name", "").strip() or prepare.suggested_name(tag or file_name),
-        request.form.get("kind", "official"),
-        run_descriptions.require_short(request.form.get("description", "")),
-        facts.read_fact_fields(facts_given()),
-        request.form.get("phase", ""),
-        late=request.form.get("late", ""),
-        **added,
-    )
-
-
-def _page(run_id: int, error: Invalid | None = None) -> str:
+def _page(run_id: int, error: LeaderboardError | None = None) -> str:
     page = run_descriptions.description_page(reading(), viewer(), run_id)
     typed = request.form if error else {**page.values, "description": page.description}
     return render_template("runs/facts.html", page=page, error=error, values=typed)
+
+
+def _changed(changed: tuple[str, ...], run_id: int) -> ResponseReturnValue | None:
+    return jsonify({"run": run_id, "changed": list(changed)}) if wants_json() else None
+
+
+actions.add_to(blueprint, (run_descriptions.DESCRIBE,), _page, then={"describe_run": _changed})

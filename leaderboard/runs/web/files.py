@@ -2,14 +2,14 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import IO
 
 from flask import Blueprint, Response, request
 from flask.typing import ResponseReturnValue
 
 from leaderboard.checksums import belonging_to
-from leaderboard.errors import Busy
+from leaderboard.core import throttles
 from leaderboard.runs.ops.fixing import StoredFile
 from leaderboard.runs.ops.prepare import CHUNK_BYTES
 from leaderboard.runs.page import upload
@@ -39,7 +39,8 @@ def answer(sent: SentFile) -> Response:
     stored = StoredFile(database(), sent.upload_id)
     with ExitStack() as stack:
         if sent.size > LARGE:
-            stack.enter_context(_turn())
+            busy = "Other large files are being downloaded now. Try again in a minute."
+            stack.enter_context(throttles.turn(_turns, busy, 60))
         with belonging_to(of):
             file = stack.enter_context(stored.whole(sent.sha256))
         response = Response(_pieces(file), content_type=sent.media_type)
@@ -58,17 +59,6 @@ def trec_eval(run_id: int) -> ResponseReturnValue:
     text = upload.trec_eval_text(reading(), viewer(), run_id, all_trec="all_trec" in request.args)
     # Topic ids and tags go out as the bytes they came in as, UTF-8 or not.
     return http.as_stored(text.encode("utf-8", "surrogateescape"), "text/plain")
-
-
-@contextmanager
-def _turn() -> Iterator[None]:
-    """A slot for a large download; raises Busy if all slots are taken."""
-    if not _turns.acquire(blocking=False):
-        raise Busy("Other large files are being downloaded now. Try again in a minute.", retry_after_s=60)
-    try:
-        yield
-    finally:
-        _turns.release()
 
 
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:

@@ -1,39 +1,26 @@
 """Sending a run: the form, the upload, and the report on it."""
 
 import secrets
-import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 from flask import Blueprint, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.core import kinds
-from leaderboard.core.actions import Received
-from leaderboard.core.policy import Viewer
-from leaderboard.errors import Invalid, LeaderboardError, Problem
-from leaderboard.runs.ops import fixing, limits, prepare, uploads, withdrawals
-from leaderboard.runs.ops.limits import RunRequest
-from leaderboard.runs.ops.prepare import PreparedUpload
+from leaderboard.core import kinds, policy
+from leaderboard.errors import LeaderboardError
+from leaderboard.runs.ops import fixing, uploads, withdrawals
 from leaderboard.runs.ops.uploads import Delivery, Submission
 from leaderboard.runs.page.upload import UploadPage, upload_file, upload_page
 from leaderboard.runs.page.upload_form import entered_with, upload_form
-from leaderboard.runs.web import batches, checks, files
-from leaderboard.runs.web.facts import run_request
-from leaderboard.trec.read.bundles import base_name
-from leaderboard.trec.read.lines import Limits
+from leaderboard.runs.web import batches, files
 from leaderboard.trec.runs.fixes import FIXES
 from leaderboard.web import actions
 from leaderboard.web.errors import problem_rows, refused, wants_json
-from leaderboard.web.rules import SIGNED_IN, Body, form_key, number, received_all, rule
-from leaderboard.web.session import reading, settings, viewer, wake, writing
+from leaderboard.web.rules import SIGNED_IN, received_all, rule
+from leaderboard.web.session import reading, settings, viewer
 
 blueprint = Blueprint("uploads", __name__)
-
-CHECKS_AT_ONCE = 3
-"""Maximum files checked while their senders wait; the other threads serve pages."""
-_turns = threading.BoundedSemaphore(CHECKS_AT_ONCE)
 
 
 @blueprint.get("/tasks/<slug>/submit")
@@ -61,23 +48,22 @@ def _form_page(slug: str, error: LeaderboardError | None = None) -> str:
         says_more=any(sent.get(field.key) for field in page.fields),
         key=secrets.token_urlsafe(16),
         largest=settings().upload_bytes,
-        checked=checks.largest(kinds.of(page.of.kind)),
+        checked=uploads.largest_check(settings(), viewer(), kinds.of(page.of.kind)),
     )
 
 
-@blueprint.post("/tasks/<slug>/submit")
-@rule(SIGNED_IN, Body.UPLOAD)
-def send(slug: str) -> ResponseReturnValue:
-    """Take a run file: check it now if it is small, else keep it for the evaluator; many are a batch."""
+def _batch(slug: str) -> ResponseReturnValue | None:
+    """The answer to a form that sends many files."""
     try:
-        task_kind = upload_form(reading(), viewer(), slug).of.kind
-        sent = received_all("file")
-        if batches.is_batch(sent, task_kind):
-            return batches.answer(batches.take(slug, sent, task_kind))
-        submission = _submit(slug, sent)
+        task, _ = policy.visible_task(reading(), viewer(), slug)
+        files, kind = received_all("file"), task.kind
+        return batches.answer(batches.take(slug, files, kind)) if batches.is_batch(files, kind) else None
     except LeaderboardError as error:
         return refused(lambda error: _form_page(slug, error), error)
-    wake()
+
+
+def _sent(sent: tuple[Delivery, Submission], slug: str) -> ResponseReturnValue:
+    _, submission = sent
     if wants_json():
         return jsonify(_facts(submission)), 422 if submission.state == "rejected" else 201
     if submission.run_id is not None and submission.report is not None and not submission.report.warnings:
@@ -85,73 +71,14 @@ def send(slug: str) -> ResponseReturnValue:
     return redirect(url_for("uploads.show", upload_id=submission.upload_id), 303)
 
 
-def _submit(slug: str, sent: Sequence[Received]) -> Submission:
-    team_id = number("team", None)
-    missing = [("file", "Choose a run file.")] if not sent else []
-    if team_id is None:
-        missing.append(("team", "Choose the team that submits the run."))
-    if team_id is None or missing:
-        raise Invalid(missing[0][1], [Problem(rule, field=field) for field, rule in missing])
-    (file,) = sent
-    file = replace(file, name=base_name(file.name))
-    return deliver(slug, team_id, file, run_request(file.name, file.path), form_key())
-
-
-def deliver(
-    slug: str,
-    team_id: int,
-    file: Received,
-    run_request: RunRequest,
-    key: str | None,
-    sender: Viewer | None = None,
-) -> Submission:
-    """Take one run file: it is checked now if it is small, else kept for the evaluator.
-
-    A key seen before gives the submission it made. sender: the viewer, unless another is given.
-    """
-    sender = sender or viewer()
-    prepared, is_checked = _prepared(sender, slug, team_id, file, run_request.phase)
-    delivery = Delivery(
-        sender=sender, slug=slug, team_id=team_id, file=prepared, run_request=run_request, key=key
-    )
-    with writing() as session:
-        if not is_checked:
-            return uploads.receive(session, delivery)
-        submission = uploads.submit(session, delivery)
-        if submission.state != "rejected":
-            limits.count_accepted(session, delivery.sender.account_id, delivery.sender.ip)
-        return submission
-
-
-def _prepared(
-    sender: Viewer, slug: str, team_id: int, file: Received, phase: str
-) -> tuple[PreparedUpload, bool]:
-    """The file, and whether it was checked: not where that takes long, or others are being checked."""
-    is_large = prepare.is_large(file.path, settings().inline_bytes)
-    if not is_large and _turns.acquire(blocking=False):
-        try:
-            checked = _checked(sender, slug, team_id, file, phase)
-        finally:
-            _turns.release()
-        if checked is not None:
-            return checked, True
-    return prepare.unchecked(file.path, file.name), False
-
-
-def _checked(asker: Viewer, slug: str, team_id: int, file: Received, phase: str) -> PreparedUpload | None:
-    """The file checked while its sender waits, outside any transaction.
-
-    None if that takes long, or if too many files of the account or network were rejected.
-    """
-    rules = limits.rules_for(reading(), asker, slug, team_id, phase)
-    with writing() as session:
-        if not limits.count_check(session, asker.account_id, asker.ip):
-            return None
-    checked = prepare.quick(file.path, file.name, rules, Limits(plain_bytes=settings().plain_bytes))
-    if checked is None:
-        with writing() as session:
-            limits.count_accepted(session, asker.account_id, asker.ip)
-    return checked
+actions.add_to(
+    blueprint,
+    (uploads.SEND,),
+    _form_page,
+    then={"send_run": _sent},
+    before={"send_run": _batch},
+    refusals=(LeaderboardError,),
+)
 
 
 @blueprint.get("/uploads/<id:upload_id>")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -236,6 +237,34 @@ class NewTopic(TopicText):
     topic: Annotated[str, Field(title="Topic id, as in the runs")]
 
 
+FieldsOfTopics = Annotated[
+    str,
+    Field(
+        title="Topic fields",
+        help="The fields to read from the topics file, such as “id=qid, title=query”. Leave empty to use "
+        "the names in the file.",
+        option="map",
+    ),
+]
+ReadingSeen = Annotated[str | None, Field(title="Reading of the topics", is_carried=True)]
+"""The stamp of the reading that the sender saw; None without an interactive sender."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicFields:
+    """How to read a topics file."""
+
+    fields: FieldsOfTopics = ""
+    topics_seen: ReadingSeen = None
+
+    def read(self, path: Path) -> trec_topics.TopicsFile:
+        """The topics; raises Invalid where something was guessed that an interactive sender did not see."""
+        topics = trec_topics.read(path, self.fields)
+        if self.topics_seen is not None:
+            topics.require_seen(self.topics_seen)
+        return topics
+
+
 def correct(session: Session, viewer: Viewer, slug: str, topic_id: str, text: TopicText) -> None:
     """Edit the title, description or narrative of a topic; no score depends on them."""
     task = policy.own_task(session, viewer, slug)
@@ -266,12 +295,14 @@ def add_topics(session: Session, viewer: Viewer, slug: str, topic_id: str, text:
     setting_values.note_change(session, viewer, task, "topics", "", f"{topic_id} added")
 
 
-def replace(session: Session, viewer: Viewer, slug: str, new: tuple[trec_topics.Topic, ...]) -> None:
-    """Replace all topics of a task; a public half is drawn again.
+def replace(
+    session: Session, viewer: Viewer, slug: str, file: trec_topics.TopicsFile
+) -> trec_topics.TopicsFile:
+    """Replace all topics of a task by those of a file; a public half is drawn again.
 
     Raises Conflict if a run or pool exists, or if a topic set would lose one of its topics.
     """
-    task = policy.own_task(session, viewer, slug)
+    task, new = policy.own_task(session, viewer, slug), file.topics
     lock_row(session, Task, task.id)
     _refuse_used(session, task, {topic.topic_id for topic in new})
     before = session.scalar(select(func.count()).where(Topic.task_id == task.id)) or 0
@@ -282,6 +313,7 @@ def replace(session: Session, viewer: Viewer, slug: str, new: tuple[trec_topics.
     setting_values.note_change(
         session, viewer, task, "topics", f"{before} topics", f"{len(new)} topics from a new file"
     )
+    return file
 
 
 def insert_all(session: Session, task: Task, new: Iterable[trec_topics.Topic]) -> None:

@@ -9,17 +9,19 @@ Everything in them was written by a stranger, so a value of the wrong type is le
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from leaderboard.core import audit, policy
-from leaderboard.core.policy import Viewer
+from leaderboard.core.actions import Action
+from leaderboard.core.policy import Scope, Viewer
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Phase, Run, Task, Team
 from leaderboard.errors import Invalid
+from leaderboard.fields import Field
 from leaderboard.scoring.ops.scored_topics import OfTask
 from leaderboard.tables.record import Place, Shown
 from leaderboard.trec import facts as fact_fields
@@ -224,6 +226,17 @@ def _rest(details: Mapping[str, Any], taken: set[tuple[str, ...]]) -> Iterator[F
 
 
 DESCRIPTION_CHARACTERS = 10_000
+FACTS = Field(
+    title="Run attributes",
+    help="Run attributes by key; an empty text removes one.",
+    each={
+        of.key: Field(
+            title=of.title, help=of.hint, option=of.option.lstrip("-"), choices=dict.fromkeys(of.choices, "")
+        )
+        for of in FIELDS
+    },
+)
+"""What participants report about a run, by key; each is read by `read_fact_fields`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +294,9 @@ def describe_run(
     }
     changes = _changes(before, after)
     if description is not None and description.strip() != run.description:
-        changes["description"] = [run.description, require_short(description)]
+        if len(description) > DESCRIPTION_CHARACTERS:
+            raise Invalid(f"The description can have at most {DESCRIPTION_CHARACTERS:,} characters.")
+        changes["description"] = [run.description, description.strip()]
         run.description = description.strip()
     if changes:
         run.details = stored(header_of(run.details), after)
@@ -290,11 +305,33 @@ def describe_run(
     return tuple(changes)
 
 
-def require_short(description: str) -> str:
-    """The description without surrounding blanks; raises Invalid if it is too long."""
-    if len(description) > DESCRIPTION_CHARACTERS:
-        raise Invalid(f"The description can have at most {DESCRIPTION_CHARACTERS:,} characters.")
-    return description.strip()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunChanges:
+    """Changes to the description of a run; what is left out stays."""
+
+    description: Annotated[
+        str | None,
+        Field(title="Description", help="Description of the method.", rows=5, longest=DESCRIPTION_CHARACTERS),
+    ] = None
+    facts: Annotated[Mapping[str, str], FACTS] = field(default_factory=dict)
+
+
+DESCRIBE = Action(
+    name="describe_run",
+    summary="Describe a run",
+    more="Omitted fields keep their values. The rankings never change.",
+    method="PATCH",
+    path="/runs/<id:run_id>",
+    form="/runs/<id:run_id>/facts",
+    page="runs.show",
+    may=policy.own_run,
+    record=RunChanges,
+    act=lambda session, viewer, run_id, asked: describe_run(
+        session, viewer, run_id, asked.facts, asked.description
+    ),
+    done=lambda _, changed: f"{', '.join(changed) or 'nothing'} changed",
+    scopes=(Scope.SUBMIT, Scope.ORGANISE),
+)
 
 
 def _changes(before: Mapping[str, FactValue], after: Mapping[str, FactValue]) -> dict[str, Any]:

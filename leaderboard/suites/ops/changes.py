@@ -403,6 +403,26 @@ def _nobody(*_: object) -> None:
 
 _SETTINGS: Any = {"page": "suites.show", "record": SuiteDraft}
 _RUN: Any = {"page": "suites.show_run", "scopes": (Scope.SUBMIT, Scope.ORGANISE), "may": _nobody}
+WITHDRAW = Action(
+    name="withdraw_suite",
+    summary="Withdraw a suite",
+    path="/suites/<suite>/withdraw",
+    form="/suites/<suite>/withdraw",
+    page="suites.settings",
+    may=seen.own_suite,
+    act=withdraw,
+    done=lambda *_: "suite withdrawn",
+)
+RESTORE = Action(
+    name="restore_suite",
+    summary="Restore a suite",
+    path="/suites/<suite>/restore",
+    form="/suites/<suite>/restore",
+    page="suites.show",
+    may=seen.own_suite,
+    act=restore,
+    done=lambda *_: "suite restored",
+)
 SETTINGS = (
     Action(
         name="make_suite",
@@ -429,26 +449,8 @@ SETTINGS = (
         done=lambda *_: "suite changed",
         **_SETTINGS,
     ),
-    Action(
-        name="withdraw_suite",
-        summary="Withdraw a suite",
-        path="/suites/<suite>/withdraw",
-        form="/suites/<suite>/withdraw",
-        page="suites.settings",
-        may=seen.own_suite,
-        act=withdraw,
-        done=lambda *_: "suite withdrawn",
-    ),
-    Action(
-        name="restore_suite",
-        summary="Restore a suite",
-        path="/suites/<suite>/restore",
-        form="/suites/<suite>/restore",
-        page="suites.show",
-        may=seen.own_suite,
-        act=restore,
-        done=lambda *_: "suite restored",
-    ),
+    WITHDRAW,
+    RESTORE,
 )
 RUNS = (
     Action(

@@ -1,8 +1,10 @@
 """A suite run sent as one archive: each member's run becomes an ordinary run of its task, or nothing does."""
 
 import shutil
+import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,9 +12,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard import fields
-from leaderboard.core import audit, policy
+from leaderboard.core import audit, policy, throttles
+from leaderboard.core.actions import Action, File, Given
 from leaderboard.core.kinds import UploadRules
-from leaderboard.core.policy import Viewer
+from leaderboard.core.policy import Scope, Viewer
 from leaderboard.db.engine import add_unless_taken, lock_key, lock_row, now
 from leaderboard.db.tables import Run, Suite, SuiteMember, SuiteRun, SuiteRunPart, Team
 from leaderboard.errors import MAX_PROBLEMS, Conflict, Invalid, LeaderboardError, NotFound, Problem
@@ -21,10 +24,10 @@ from leaderboard.runs.ops import limits as runs_limits
 from leaderboard.runs.ops import prepare, uploads
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.runs.ops.prepare import PreparedUpload
-from leaderboard.runs.ops.uploads import Delivery
+from leaderboard.runs.ops.uploads import Delivery, RunDetails
 from leaderboard.suites.ops import seen
 from leaderboard.suites.ops.seen import KnownSuite
-from leaderboard.trec.facts import FactValue
+from leaderboard.trec.facts import read_fact_fields
 from leaderboard.trec.read.lines import Limits
 from leaderboard.trec.suites import ANSWERS, RUNS, Submission, meant
 
@@ -56,14 +59,10 @@ class PreparedSubmission:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteRequest:
-    """The requested team, kind and name of a suite run; an empty name: the archive's."""
+class SuiteRunQuery(RunDetails):
+    """The team, and the entries for each run; check: whether the form only asks what would become of it."""
 
-    team_id: int
-    name: str = ""
-    kind: str = "official"
-    description: str = ""
-    facts: Mapping[str, FactValue] = field(default_factory=dict, hash=False)
+    check: Annotated[bool, Field(title="Check only", is_carried=True)] = False
 
 
 def rules_of(session: Session, viewer: Viewer, slug: str, team_id: int) -> SubmissionRules:
@@ -127,24 +126,26 @@ def send(
     viewer: Viewer,
     slug: str,
     submission: PreparedSubmission,
-    wished: SuiteRequest,
+    wished: RunDetails,
     key: str | None = None,
+    name: str = "",
 ) -> int:
     """Store a checked archive: a run in each member's task and the suite run of them; the suite run's id.
 
-    All of it in the session's transaction. A key seen before gives the suite run that it made. Raises
-    Invalid with every problem, also those that the tasks have with it now: names, limits, deadlines; Conflict
-    for a key that was used with another archive.
+    name: that of the runs; empty: the archive's. All of it in the session's transaction. A key seen before
+    gives the suite run that it made. Raises Invalid with every problem, also those that the tasks have with
+    it now: names, limits, deadlines; Conflict for a key that was used with another archive.
     """
     lock_row(session, Team, wished.team_id)
     if (earlier := _earlier(session, submission, key)) is not None:
         return earlier
     known = seen.visible_suite(session, viewer, slug)
-    name = wished.name or submission.name
+    name = name.strip() or submission.name
     if submission.problems:
         raise _refused(submission.problems)
     require_free_name(session, known, wished.team_id, name)
-    runs = _runs(session, viewer, known, submission, wished, key)
+    request = RunRequest(name, wished.kind, wished.description, read_fact_fields(wished.facts))
+    runs = _runs(session, viewer, known, submission, wished.team_id, request, key)
     suite_run = SuiteRun(
         suite_id=known.suite.id,
         team_id=wished.team_id,
@@ -166,6 +167,73 @@ def send(
     session.flush()
     audit.record(session, viewer, "suite.send", f"suite_run:{suite_run.id}", name=name, members=len(runs))
     return suite_run.id
+
+
+AT_ONCE = 1
+"""Maximum archives checked at a time: each has one file per member."""
+_turns = threading.BoundedSemaphore(AT_ONCE)
+BUSY = "Another suite run is being checked now. Try again in a minute."
+
+
+def _read(given: Given, asked: SuiteRunQuery) -> tuple[PreparedSubmission, str | None]:
+    """A counted archive and the key of the request."""
+    file, asker = given.files["file"], given.viewer
+    count = runs_limits.count_check_only if asked.check else _count
+    with given.sessions.writing() as session:
+        count(session, asker.account_id, asker.ip)
+    within = Limits(plain_bytes=given.settings.plain_bytes)
+    name = file.name or given.at[-1]
+    return prepared(file.path, name, given.allowed, given.sessions.folder(), within), given.key
+
+
+def _count(session: Session, account_id: int | None, ip: str) -> None:
+    """Count an archive before it is checked; raises OverQuota for a minute after too many rejected ones.
+
+    It counts as one rejected file until it is accepted.
+    """
+    if not runs_limits.count_check(session, account_id, ip):
+        runs_limits.take_turn(session, account_id)
+
+
+def _store(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    name: str,
+    sent: tuple[PreparedSubmission, str | None],
+    asked: SuiteRunQuery,
+) -> int | PreparedSubmission:
+    submission, key = sent
+    if asked.check:
+        return submission
+    made = send(session, viewer, slug, submission, asked, key, name)
+    runs_limits.count_accepted(session, viewer.account_id, viewer.ip)
+    return made
+
+
+SEND = Action(
+    name="send_suite_run",
+    summary="Submit a suite run",
+    more="The body is a zip or tar with one folder per member. Each member's run becomes an ordinary run of "
+    "its task, under this name. If there is any problem, nothing is stored: 422, with every problem. With "
+    "`Idempotency-Key`, the same archive sent again creates no second suite run.",
+    method="PUT",
+    path="/suites/<suite>/archives/<name>",
+    form="/suites/<suite>/submit",
+    named={"name": "name"},
+    may=seen.visible_suite,
+    record=SuiteRunQuery,
+    plan=lambda session, viewer, slug, name, asked: rules_of(session, viewer, slug, asked.team_id),
+    file=File(
+        field="file",
+        missing="Choose a zip or tar with one folder per member.",
+        turn=partial(throttles.turn, _turns, BUSY, 60),
+        prepare=_read,
+    ),
+    act=_store,
+    scopes=(Scope.SUBMIT,),
+    status=201,
+)
 
 
 def require_free_name(session: Session, known: KnownSuite, team_id: int, name: str) -> None:
@@ -204,7 +272,8 @@ def _runs(
     viewer: Viewer,
     known: KnownSuite,
     submission: PreparedSubmission,
-    wished: SuiteRequest,
+    team_id: int,
+    request: RunRequest,
     key: str | None,
 ) -> dict[str, int]:
     """Member -> id of the run that its task has from now on; raises Invalid unless all tasks take theirs."""
@@ -218,11 +287,9 @@ def _runs(
         delivery = Delivery(
             sender=viewer,
             slug=member_task.task.slug,
-            team_id=wished.team_id,
+            team_id=team_id,
             file=submission.files[member],
-            run_request=RunRequest(
-                wished.name or submission.name, wished.kind, wished.description, wished.facts
-            ),
+            run_request=request,
             key=f"{key}:{member}" if key else None,
         )
         try:

@@ -1,9 +1,8 @@
 """Operations on tasks: list, details, board, remaining runs."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from flask import Response
@@ -18,19 +17,17 @@ from leaderboard.boards.page import history, intervals, tables, view
 from leaderboard.boards.page.leaders import LeaderOfTask
 from leaderboard.boards.page.view import BoardChoice
 from leaderboard.core import policy
-from leaderboard.core.policy import Scope
 from leaderboard.db.tables import Collection
 from leaderboard.errors import NotFound
+from leaderboard.fields import Field
 from leaderboard.scoring.ops import collections
-from leaderboard.scoring.ops.statistics.requests import WaitingResult
-from leaderboard.scoring.web.waiting import have_computed
+from leaderboard.scoring.ops.statistics.requests import MEASURE, computing
 from leaderboard.tables.record import Column, Table
 from leaderboard.tasks.api import pictures
 from leaderboard.tasks.api.drafts import CollectionAnswer, OwnTask, SettingsAnswer, collection_answer
 from leaderboard.tasks.ops import drafts, organise
 from leaderboard.tasks.ops import settings as tasks_settings
-from leaderboard.tasks.ops.drafts import NewTask, TaskDraft
-from leaderboard.tasks.ops.settings import SETTINGS
+from leaderboard.tasks.ops.drafts import CreatedTask, PreparedTask
 from leaderboard.tasks.page import landing, news, phases
 from leaderboard.tasks.page import settings as settings_pages
 from leaderboard.tasks.page.landing import LandingRow
@@ -38,7 +35,6 @@ from leaderboard.tasks.page.phases import PhaseRow
 from leaderboard.tasks.page.search import AT_MOST, LEAST, MOST, USUAL, SearchPage, search_page
 from leaderboard.web import http
 from leaderboard.web.api import actions, lists
-from leaderboard.web.api import limits as api_limits
 from leaderboard.web.api.answers import (
     BoardAnswer,
     BoardRow,
@@ -49,9 +45,9 @@ from leaderboard.web.api.answers import (
     TaskList,
 )
 from leaderboard.web.api.lists import ListQuery, MeasureQuery, Rows, part
-from leaderboard.web.api.operations import ORGANISE, Done, Reply, operation
+from leaderboard.web.api.operations import ORGANISE, Reply, operation
 from leaderboard.web.rules import COMPUTED, SIGNED_IN, Body, Rule
-from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
+from leaderboard.web.session import finish_reading, reading, settings, viewer, writing
 from leaderboard.zones import Moment
 
 TASKS = 20
@@ -104,8 +100,8 @@ def task(slug: str) -> TaskDetails:
         name=about.task,
         description=about.of.description,
         organisers=about.of.organisers,
-        logo=pictures.answer(about.slug, about.logo),
-        picture=pictures.answer(about.slug, about.picture),
+        logo=pictures.answer(about.logo, about.slug),
+        picture=pictures.answer(about.picture, about.slug),
         collection=about.collection.name,
         topics=about.topics,
         visibility=about.of.visibility,
@@ -204,9 +200,6 @@ def _board(shown: Board) -> BoardAnswer:
     )
 
 
-ANY = (Scope.READ, Scope.SUBMIT, Scope.ORGANISE)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunsQuery(MeasureQuery):
     """The runs and columns of a board: measures, run facts, extras.
@@ -233,8 +226,10 @@ class RunsQuery(MeasureQuery):
 class StatisticsQuery:
     """The measure and phase of the board."""
 
-    measure: str | None = None
-    phase: str | None = None
+    measure: Annotated[str | None, MEASURE] = None
+    phase: Annotated[
+        str | None, Field(title="Phase", help="The name of a phase; default: the open one, or the only one.")
+    ] = None
 
 
 @operation("GET", "/tasks/<slug>/runs", Rows, query=RunsQuery)
@@ -318,18 +313,17 @@ def mean_intervals(slug: str, query: MeasureQuery) -> Reply:
     return part(intervals.table(page), query, "run")
 
 
-@operation("POST", "/tasks/<slug>/statistics", Done, query=StatisticsQuery, scopes=ANY, status=202)
-def compute_statistics(slug: str, query: StatisticsQuery) -> Done:
-    """Start computing the statistics of a leaderboard
-
-    Wins and losses, rank ranges and intervals; an evaluator computes those that are missing.
-    """
-    shown = boards.board(reading(), viewer(), slug, query.measure)
-    page = intervals.page(reading(), viewer(), slug, query.measure, one_per_team=False)
-    waiting: list[Any] = [shown.standing] if isinstance(shown.standing, WaitingResult) else []
-    waiting += page.waiting
-    have_computed(waiting)
-    return Done(done=f"{len(waiting)} results requested")
+COMPUTE = computing(
+    "compute_statistics",
+    lambda session, viewer, slug, asked: [
+        *boards.board(session, viewer, slug, asked.measure).waiting,
+        *intervals.page(session, viewer, slug, asked.measure, one_per_team=False).waiting,
+    ],
+    path="/tasks/<slug>/statistics",
+    summary="Start computing the statistics of a leaderboard",
+    more="Wins and losses, rank ranges and intervals; an evaluator computes those that are missing.",
+    record=StatisticsQuery,
+)
 
 
 READS = (
@@ -341,7 +335,7 @@ READS = (
     list_collections,
     show_collection,
     mean_intervals,
-    compute_statistics,
+    *actions.operations((COMPUTE,)),
 )
 
 
@@ -367,38 +361,6 @@ def search(query: SearchQuery) -> SearchPage:
 
 
 SEARCHES = (search,)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """Settings by their keys, as they are typed; those left out stay. reason: for the list of changes."""
-
-    settings: Annotated[Mapping[str, str], api_limits.names_of(SETTINGS)]
-    reason: str = ""
-
-
-@operation(
-    "PUT",
-    "/tasks/<slug>",
-    OwnTask,
-    query=fields.as_sent(NewTask),
-    rule=Rule(SIGNED_IN, Body.FILES),
-    scopes=ORGANISE,
-    status=201,
-)
-def make_task(slug: str, query: Any, file: Path) -> OwnTask:
-    """Create a task
-
-    The body is the topics file. The task is a draft that only its organisers see; give it settings, phases
-    and judgments, then publish it. Without measures, they are chosen from the judgments later.
-    """
-    asker = viewer()
-    policy.require_creator(asker)
-    finish_reading()
-    prepared = drafts.prepare(TaskDraft(slug=slug, topics=file, **asdict(query)))
-    with writing() as session:
-        drafts.create(session, asker, prepared)
-    return OwnTask(task=slug, name=prepared.draft.name, state="draft", topics=str(prepared.topics))
 
 
 @operation(
@@ -431,19 +393,6 @@ def task_settings(slug: str) -> SettingsAnswer:
     return _settings(slug)
 
 
-@operation("PATCH", "/tasks/<slug>/settings", SettingsAnswer, body=Settings, scopes=ORGANISE)
-def settle_task(slug: str, body: Settings) -> SettingsAnswer:
-    """Change settings of a task
-
-    All changes or none; every problem is reported. If scores depend on a setting, a new edition of the board
-    is built. A new `slug` changes the task's address; the old one redirects to it.
-    """
-    with writing() as session:
-        changed = tasks_settings.change_settings(session, viewer(), slug, body.settings, body.reason[:300])
-    wake()
-    return _settings(body.settings.get("slug", "").strip() or slug, changed)
-
-
 def _settings(slug: str, changed: tuple[str, ...] = ()) -> SettingsAnswer:
     page = settings_pages.settings_page(reading(), viewer(), slug)
     return SettingsAnswer(task=page.slug, settings=page.values, changed=changed)
@@ -455,14 +404,19 @@ def _own(_: object, slug: str) -> OwnTask:
     return OwnTask(task=page.slug, name=page.task, state=state)
 
 
+def _made(made: tuple[CreatedTask, PreparedTask], slug: str) -> OwnTask:
+    prepared = made[1]
+    return OwnTask(task=slug, name=prepared.draft.name, state="draft", topics=str(prepared.topics))
+
+
 CHANGES = (
-    make_task,
     add_collection,
     task_settings,
-    settle_task,
     *actions.operations(
-        (*organise.DESK, *organise.LIFE, *organise.TOPICS),
+        (drafts.MAKE, tasks_settings.CHANGE, *organise.DESK, *organise.LIFE, *organise.TOPICS),
         answers={
+            "make_task": (OwnTask, _made),
+            "settle_task": (SettingsAnswer, lambda result, **_: _settings(*result)),
             **dict.fromkeys(
                 ("publish_task", "unpublish_task", "archive_task", "unarchive_task"), (OwnTask, _own)
             ),

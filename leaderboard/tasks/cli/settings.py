@@ -9,48 +9,17 @@ import click
 from leaderboard.core.cli.actions import command
 from leaderboard.core.cli.site import FILE, data_option, opened
 from leaderboard.core.policy import OPERATOR, ROLES
-from leaderboard.errors import Invalid
 from leaderboard.scoring.ops import board_measures
 from leaderboard.scoring.ops.board_measures import TopicText
 from leaderboard.tasks.ops import organise, roles, settings
 from leaderboard.tasks.ops.organise import TaskCopy
-from leaderboard.tasks.ops.settings import SETTINGS
 from leaderboard.tasks.page import settings as pages
 from leaderboard.trec.topics import topics as trec_topics
 
-KEYS = "\b\nSettings:\n" + "\n".join(f"  {key}: {setting.about.title}" for key, setting in SETTINGS.items())
-
-
-@click.command("set", epilog=KEYS)
-@click.argument("slug")
-@click.argument("changes", metavar="KEY=VALUE...", nargs=-1, required=True)
-@click.option("--reason", default="", help="Reason; shown to participants of a published task.")
-@data_option
-def set_(slug: str, changes: tuple[str, ...], reason: str, data: Path | None) -> None:
-    """Change settings of a task; KEY=@FILE takes the value from a file, KEY= empties it."""
-    given = dict(map(_pair, changes))
-    with opened(data) as (database, _):
-        with database.write() as session:
-            changed = settings.change_settings(session, OPERATOR, slug, given, reason)
-        click.echo(f"{slug}: {', '.join(changed)} changed." if changed else "Nothing was changed.")
-        with database.read() as session:
-            if warning := pages.settings_page(session, OPERATOR, slug).warning:
-                click.echo(warning, err=True)
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise click.UsageError(f"Write {text!r} as KEY=VALUE.")
-    if value.startswith("@"):
-        path = Path(value[1:])
-        if not path.is_file():
-            raise click.UsageError(f"There is no file {path}.")
-        try:
-            return key, path.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise Invalid(f"{path} is not UTF-8 text.") from None
-    return key, value
+set_ = command(
+    settings.CHANGE,
+    say=lambda outcome, slug: f"{slug}: {outcome.done}." if outcome.result[1] else "Nothing was changed.",
+)
 
 
 @click.command()
@@ -111,7 +80,7 @@ def topics(slug: str, file: Path, topic_fields: str, dry_run: bool, data: Path |
         return
     with opened(data) as (database, _):
         with database.write() as session:
-            board_measures.replace(session, OPERATOR, slug, new.topics)
+            board_measures.replace(session, OPERATOR, slug, new)
         click.echo(f"{slug} has {len(new.topics)} topics.")
 
 
@@ -153,14 +122,19 @@ SAYS: dict[str, Callable[..., str]] = {
     "date_task": lambda done, slug: f"{slug} accepts runs {done.asked.span}.",
     "publish_task": lambda done, slug: f"{slug} is published.",
     "unpublish_task": lambda done, slug: f"{slug} is a draft.",
-    "archive": lambda done, slug: f"{slug} is {done.done}.",
+    "archive_task": lambda done, slug: f"{slug} is {done.done}.",
     "discard_task": lambda done, slug: f"{slug} was deleted.",
 }
 """Action with a command -> what the command prints."""
 ASKS: dict[str, Callable[..., str]] = {"discard_task": lambda slug: f"Delete the draft {slug} permanently?"}
 """Action -> what has to be confirmed first."""
 LIFE = tuple(
-    command(action, say=SAYS[action.name], asks=ASKS.get(action.name))
+    command(
+        action,
+        say=SAYS[action.name],
+        asks=ASKS.get(action.name),
+        back=organise.UNARCHIVE if action.name == "archive_task" else None,
+    )
     for action in (*organise.DESK, *organise.LIFE)
     if action.name in SAYS
 )

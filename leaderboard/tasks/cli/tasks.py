@@ -21,7 +21,7 @@ from leaderboard.tasks.ops import drafts, roles
 from leaderboard.tasks.ops import settings as tasks_settings
 from leaderboard.tasks.ops.drafts import TaskDraft, TaskForm
 from leaderboard.tasks.ops.pictures import pictures, prepare
-from leaderboard.tasks.ops.pictures.pictures import PictureRequest
+from leaderboard.tasks.ops.pictures.pictures import PictureChange, PictureText
 from leaderboard.tasks.ops.pseudonyms import pseudonyms as drawing
 from leaderboard.tasks.ops.pseudonyms.pseudonyms import TITLES, UNTIL, Naming
 from leaderboard.tasks.ops.settings import COMPARISONS
@@ -48,13 +48,13 @@ def _command(kind: PictureKind, about: str) -> click.Command:
             raise click.UsageError("Give FILE, --alt or both, or only --remove.")
         with opened(data) as (database, _):
             prepared = prepare.prepare(file, kind) if file else None
-            picture_request = PictureRequest(kind=kind, alt=alt, picture=prepared, reason=reason)
             with database.write() as session:
                 if remove:
-                    pictures.remove(session, OPERATOR, slug, picture_request)
+                    pictures.remove(session, OPERATOR, slug, kind.name, PictureChange(reason=reason))
                     message = f"{slug} no longer has a {kind.name}."
                 else:
-                    picture = pictures.put(session, OPERATOR, slug, picture_request)
+                    text = PictureText(alt=alt, reason=reason)
+                    picture = pictures.put(session, OPERATOR, slug, kind.name, prepared, text)
                     size = f"{picture.width} x {picture.height} pixels"
                     message = f"{slug} has a {kind.name} of {size}: {picture.alt}"
             click.echo(message)

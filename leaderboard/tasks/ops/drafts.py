@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard import fields
 from leaderboard.core import audit, kinds, policy
+from leaderboard.core.actions import Action, File, Given
 from leaderboard.core.kinds import KINDS, RANKINGS
 from leaderboard.core.phase_rules import ALL_TOPICS
 from leaderboard.core.policy import Viewer
@@ -18,9 +19,10 @@ from leaderboard.db.engine import lock_key, lock_row, now
 from leaderboard.db.tables import FormerSlug, Phase, Task, TaskRole, TopicSet
 from leaderboard.errors import Conflict, Invalid, Problem
 from leaderboard.fields import Field
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import NewRevision
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import NewRevision
 from leaderboard.scoring.ops import board_measures, collections, scored_topics, setting_values
+from leaderboard.scoring.ops.board_measures import FieldsOfTopics, ReadingSeen, TopicFields
 from leaderboard.scoring.ops.collections import PreparedDocuments
 from leaderboard.scoring.ops.evaluations import editions
 from leaderboard.scoring.ops.qrels import files as qrels
@@ -28,8 +30,7 @@ from leaderboard.scoring.ops.qrels.files import PreparedQrels
 from leaderboard.scoring.ops.qrels.lines import Origin
 from leaderboard.tasks.ops import entries, phases
 from leaderboard.trec.read import forms
-from leaderboard.trec.topics import topics as trec_topics
-from leaderboard.trec.topics.topics import TopicsFile
+from leaderboard.trec.topics.topics import Topic, TopicsFile
 
 LIVING = "living"
 
@@ -153,8 +154,8 @@ def _links(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewTask:
-    """A task's name, and the settings that differ from its template."""
+class TaskForm:
+    """A new task, and the settings that differ from its template; empty texts mean the usual."""
 
     name: Annotated[
         str, Field(title="Name", help="The name of the task.", longest=200, read=setting_values.line(200, 1))
@@ -221,21 +222,7 @@ class NewTask:
         ),
     ] = ()
     file_name: Annotated[str, Field(title="Name of the topics file", is_of_api=True)] = "topics"
-    fields: Annotated[
-        str,
-        Field(
-            title="Topic fields",
-            help="The fields to read from the topics file, such as “id=qid, title=query”. Leave empty to use "
-            "the names in the file.",
-            option="map",
-        ),
-    ] = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskForm(NewTask):
-    """All that the form asks next to files; empty texts mean the usual."""
-
+    fields: FieldsOfTopics = ""
     slug: Annotated[
         str,
         Field(
@@ -245,10 +232,10 @@ class TaskForm(NewTask):
             longest=63,
             read=str.strip,
             is_argument=True,
+            is_of_form=True,
         ),
     ] = ""
-    topics_seen: Annotated[str | None, Field(title="Reading of the topics", is_carried=True)] = None
-    """The stamp of the reading that the sender saw; None without an interactive sender."""
+    topics_seen: ReadingSeen = None
     links: Annotated[
         str,
         Field(
@@ -257,6 +244,7 @@ class TaskForm(NewTask):
             longest=setting_values.TEXT_CHARACTERS,
             rows=3,
             read=_links,
+            is_of_form=True,
         ),
     ] = ""
     agreement: Annotated[
@@ -267,6 +255,7 @@ class TaskForm(NewTask):
             longest=setting_values.TEXT_CHARACTERS,
             rows=4,
             read=setting_values.text,
+            is_of_form=True,
         ),
     ] = ""
     second: Annotated[
@@ -279,6 +268,7 @@ class TaskForm(NewTask):
                 "rounds": "a round number or other value to ignore",
             },
             option="second-column",
+            is_of_form=True,
         ),
     ] = ""
     map: Annotated[
@@ -290,18 +280,22 @@ class TaskForm(NewTask):
             "topic ids as in the task.",
             longest=setting_values.TEXT_CHARACTERS,
             rows=3,
+            is_of_form=True,
         ),
     ] = ""
-    origin: Annotated[str, Field(title="Judged by", choices={"human": "people", "machine": "a machine"})] = (
-        "human"
-    )
-    origin_name: Annotated[str, Field(title="Name of the machine", longest=200, read=str.strip)] = ""
+    origin: Annotated[
+        str, Field(title="Judged by", choices={"human": "people", "machine": "a machine"}, is_of_form=True)
+    ] = "human"
+    origin_name: Annotated[
+        str, Field(title="Name of the machine", longest=200, read=str.strip, is_of_form=True)
+    ] = ""
     primary: Annotated[
         str,
         Field(
             title="Primary measure",
             help="The board is ranked by it. Leave empty for the first measure.",
             read=str.strip,
+            is_of_form=True,
         ),
     ] = ""
     dialect: Annotated[
@@ -310,6 +304,7 @@ class TaskForm(NewTask):
             title="Ties and rounding",
             help="As in this version of trec_eval.",
             choices={"10": "trec_eval 10", "9": "trec_eval 9"},
+            is_of_form=True,
         ),
     ] = "10"
 
@@ -353,10 +348,10 @@ def propose_measures(judgments: Mapping[str, Mapping[bytes, int]] | None) -> tup
     return (*chosen, ALWAYS), chosen[0]
 
 
-def visibility_of(draft: NewTask) -> str:
+def visibility_of(draft: TaskForm) -> str:
     """The chosen visibility, or that of the template; but a judges' reference is never open.
 
-    >>> visibility_of(NewTask(name="A track", template="trec"))
+    >>> visibility_of(TaskForm(name="A track", template="trec"))
     'sealed'
     """
     usual = TEMPLATES[draft.template].visibility
@@ -375,9 +370,7 @@ def prepare(draft: TaskDraft) -> PreparedTask:
     problems = list(_form_problems(draft))
     if problems:
         raise Invalid("The task was not created.", problems)
-    topics = trec_topics.read(draft.topics, draft.fields)
-    if draft.topics_seen is not None:
-        topics.require_seen(draft.topics_seen)
+    topics = TopicFields(fields=draft.fields, topics_seen=draft.topics_seen).read(draft.topics)
     judged = None
     if draft.qrels:
         mapping = forms.asked([draft.map], int(draft.dialect))
@@ -547,8 +540,53 @@ def _add_phase(session: Session, task: Task, template: str) -> None:
     )
 
 
-def _add_topics(session: Session, task: Task, topics: tuple[trec_topics.Topic, ...]) -> None:
+def _add_topics(session: Session, task: Task, topics: tuple[Topic, ...]) -> None:
     board_measures.insert_all(session, task, topics)
     session.add(TopicSet(task_id=task.id, name=ALL_TOPICS, topics=None))
     if task.visibility == "blind":
         scored_topics.draw_topic_set(session, task)
+
+
+def suggested_slug(name: str) -> str:
+    """A slug derived from a task's name.
+
+    >>> suggested_slug("TREC Robust (2004)")
+    'trec-robust-2004'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:63].strip("-")
+
+
+def _of_files(given: Given, asked: TaskForm) -> PreparedTask:
+    judged, documents = given.files.get("qrels"), given.files.get("documents")
+    return prepare(
+        TaskDraft(
+            **fields.values(asked) | {"slug": given.at[0].strip() or suggested_slug(asked.name)},
+            topics=given.files["topics"].path,
+            qrels=judged.path if judged else None,
+            qrels_name=judged.name if judged else "",
+            documents=documents.path if documents else None,
+        )
+    )
+
+
+MAKE = Action(
+    name="make_task",
+    summary="Create a task",
+    more="The body is the topics file. The task is a draft that only its organisers see; give it settings, "
+    "phases and judgments, then publish it. Without measures, they are chosen from the judgments later.",
+    method="PUT",
+    path="/tasks/<slug>",
+    form="/tasks/new",
+    named={"slug": "slug"},
+    may=lambda _, viewer: policy.require_creator(viewer),
+    record=TaskForm,
+    file=File(
+        field="topics",
+        missing="Choose a topics file.",
+        others=("qrels", "documents"),
+        body="FILES",
+        prepare=_of_files,
+    ),
+    act=lambda session, viewer, _slug, prepared, _: (create(session, viewer, prepared), prepared),
+    status=201,
+)

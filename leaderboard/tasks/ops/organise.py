@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard import zones
 from leaderboard.core import audit, policy
-from leaderboard.core.actions import Action
+from leaderboard.core.actions import Action, File
 from leaderboard.core.jobs import leases
 from leaderboard.core.policy import ORGANISER, Viewer
 from leaderboard.db import words
@@ -30,10 +30,10 @@ from leaderboard.db.tables import (
 )
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.fields import Field
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import NewRevision
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import NewRevision
 from leaderboard.scoring.ops import board_measures, scored_topics, setting_values
-from leaderboard.scoring.ops.board_measures import NewTopic, TopicText
+from leaderboard.scoring.ops.board_measures import NewTopic, TopicFields, TopicText
 from leaderboard.scoring.ops.qrels import files as judgments
 from leaderboard.scoring.ops.qrels import left_out, lines
 from leaderboard.scoring.ops.qrels.files import MAIN
@@ -284,13 +284,6 @@ class ScoredTopics:
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskArchiving:
-    """Archive or unarchive it."""
-
-    back: Annotated[bool, Field(title="Restore", help="Restore the task.")] = False
-
-
 def set_dates(
     session: Session,
     viewer: Viewer,
@@ -344,10 +337,6 @@ def _score(session: Session, viewer: Viewer, slug: str, asked: ScoredTopics) -> 
 def _clone(session: Session, viewer: Viewer, slug: str, wanted: TaskCopy) -> TaskCopy:
     clone(session, viewer, slug, wanted)
     return wanted
-
-
-def _archive(session: Session, viewer: Viewer, slug: str, asked: TaskArchiving) -> None:
-    (restore if asked.back else archive)(session, viewer, slug)
 
 
 _DESK: Any = {"page": "organise.show"}
@@ -430,6 +419,14 @@ DESK = (
         **_DESK,
     ),
 )
+UNARCHIVE = Action(
+    name="unarchive_task",
+    summary="Restore an archived task",
+    path="/tasks/<slug>/unarchive",
+    form="/tasks/<slug>/unarchive",
+    act=restore,
+    done=lambda *_: "back",
+)
 LIFE = (
     Action(
         name="unpublish_task",
@@ -445,25 +442,11 @@ LIFE = (
         summary="Archive a task",
         more="The task accepts no more runs; everything stays readable.",
         path="/tasks/<slug>/archive",
+        form="/tasks/<slug>/archive",
         act=archive,
         done=lambda *_: "archived",
     ),
-    Action(
-        name="unarchive_task",
-        summary="Restore an archived task",
-        path="/tasks/<slug>/unarchive",
-        act=restore,
-        done=lambda *_: "back",
-    ),
-    Action(
-        name="archive",
-        summary="Archive the task, or restore it",
-        form="/tasks/<slug>/archive",
-        record=TaskArchiving,
-        act=_archive,
-        done=lambda asked, _: "back" if asked.back else "archived",
-        **_SETTINGS,
-    ),
+    UNARCHIVE,
     Action(
         name="clone_task",
         summary="Clone a task: same topics, settings and judgments",
@@ -512,5 +495,24 @@ TOPICS = (
         record=TopicText,
         act=board_measures.correct,
         done=lambda *_: "topic corrected",
+    ),
+    Action(
+        name="replace_topics",
+        summary="Replace all topics by those of a file",
+        more="Only before the first run. `fields` maps the id and title fields if their names do not show "
+        "it.",
+        method="PUT",
+        path="/tasks/<slug>/topics",
+        form="/tasks/<slug>/settings/topics",
+        record=TopicFields,
+        file=File(
+            field="topics",
+            missing="Choose a topics file.",
+            body="FILES",
+            prepare=lambda given, reading: reading.read(given.files["topics"].path),
+        ),
+        act=lambda session, viewer, slug, file, _: board_measures.replace(session, viewer, slug, file),
+        done=lambda _, new: f"{len(new.topics)} topics. {new}",
+        **_SETTINGS,
     ),
 )

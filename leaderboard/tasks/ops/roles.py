@@ -30,7 +30,6 @@ class RoleBody:
 def give(session: Session, viewer: Viewer, slug: str, account_name: str, role: str) -> None:
     """Give an account a role in the task, in the place of one it has; raises NotFound for an unknown name."""
     policy.own_task(session, viewer, slug)
-    _check(role)
     put(session, viewer, slug, accounts.find(session, account_name), role)
 
 
@@ -132,6 +131,8 @@ REMOVE = Action(
     more="The last organiser cannot be removed.",
     method="DELETE",
     path="/tasks/<slug>/people/<id:account_id>",
+    form="/tasks/<slug>/people/<id:account_id>/remove",
+    page="people.show",
     act=remove,
     done="role removed",
 )

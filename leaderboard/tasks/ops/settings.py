@@ -1,13 +1,14 @@
 """The settings of a task: what each is called and may be, reading and changing them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.core import phase_rules, policy
+from leaderboard.core.actions import Action
 from leaderboard.core.policy import Viewer
 from leaderboard.db.engine import lock_row
 from leaderboard.db.tables import Collection, Edition, Task
@@ -395,6 +396,54 @@ def change_settings(
     if changing.needs_edition:
         board_measures.rebuild(session, task)
     return _note(changing, before, " ".join(reason.split()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings by their keys, as they are typed; those left out stay."""
+
+    settings: Annotated[
+        Mapping[str, str],
+        Field(
+            title="Settings",
+            help="Settings by their keys, as they are typed; those left out stay.",
+            choices={key: setting.about.title for key, setting in SETTINGS.items()},
+            is_argument=True,
+        ),
+    ]
+    reason: Annotated[
+        str, Field(title="Reason", help="Shown to participants of a published task, in its list of changes.")
+    ] = ""
+    seen: Annotated[Mapping[str, str], Field(title="Values seen", prefix="seen-", is_carried=True)] = field(
+        default_factory=dict
+    )
+    """Stamps of the values that the form showed; nothing for a script that saw none."""
+
+
+def _change(session: Session, viewer: Viewer, slug: str, asked: Settings) -> tuple[str, tuple[str, ...]]:
+    given = typed(asked.settings, asked.seen)
+    changed = change_settings(session, viewer, slug, given, asked.reason, asked.seen)
+    return given.get("slug", "").strip() or slug, changed
+
+
+def _warning(session: Session, viewer: Viewer, slug: str) -> str:
+    return phase_rules.without_end(phase_rules.rules_of(session, policy.own_task(session, viewer, slug)))
+
+
+CHANGE = Action(
+    name="settle_task",
+    summary="Change settings of a task",
+    more="All changes or none; every problem is reported. If scores depend on a setting, a new edition of "
+    "the board is built. A new `slug` changes the task's address; the old one redirects to it.",
+    method="PATCH",
+    path="/tasks/<slug>/settings",
+    form="/tasks/<slug>/settings/<section>",
+    record=Settings,
+    act=_change,
+    done=lambda _, result: f"{', '.join(result[1]) or 'nothing'} changed",
+    warning=_warning,
+    command="set",
+)
 
 
 def _refuse_unseen(

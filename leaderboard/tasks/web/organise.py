@@ -1,22 +1,19 @@
 """An organiser's pages: a new task, its draft, and its management once it is published."""
 
-import re
-
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard import fields
-from leaderboard.errors import Invalid, LeaderboardError, Problem
+from leaderboard.errors import LeaderboardError
 from leaderboard.scoring.ops import collections
 from leaderboard.tasks.ops import drafts
 from leaderboard.tasks.ops import organise as operations
-from leaderboard.tasks.ops.drafts import TaskDraft, TaskForm
+from leaderboard.tasks.ops.drafts import TaskForm
 from leaderboard.tasks.ops.organise import TaskDates
 from leaderboard.tasks.page import organise
 from leaderboard.web import actions
-from leaderboard.web.errors import refused
-from leaderboard.web.rules import ORGANISER, SIGNED_IN, Body, received, rule
-from leaderboard.web.session import finish_reading, reading, viewer, writing
+from leaderboard.web.rules import ORGANISER, SIGNED_IN, rule
+from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("organise", __name__)
 
@@ -30,9 +27,6 @@ def new() -> ResponseReturnValue:
 
 def _new_page(error: LeaderboardError | None = None) -> str:
     form = actions.form(TaskForm, error)
-    if error is not None and (seen := error.facts.get("topics_seen")):
-        # What a reading guessed is shown in the form, to be confirmed.
-        form["typed"] |= {"fields": error.facts["topic_fields"], "topics_seen": seen}
     known = {each.name: each.name for each in collections.choices(reading(), viewer())}
     return render_template(
         "tasks/new.html",
@@ -44,57 +38,14 @@ def _new_page(error: LeaderboardError | None = None) -> str:
     )
 
 
-@blueprint.post("/tasks/new")
-@rule(ORGANISER, Body.FILES)
-@actions.takes(TaskForm)
-def create() -> ResponseReturnValue:
-    """Make a draft from the form and its files, and show it for a last look."""
-    asker = viewer()
-    finish_reading()
-    try:
-        prepared = drafts.prepare(_draft())
-        with writing() as session:
-            task = drafts.create(session, asker, prepared)
-    except LeaderboardError as error:
-        return refused(_new_page, error)
-    return redirect(url_for("organise.show", slug=task.slug), 303)
-
-
-def _draft() -> TaskDraft:
-    topics, judged, documents = map(received, ("topics", "qrels", "documents"))
-    asked = fields.values(_asked(has_topics=topics is not None))
-    assert topics is not None, "the form was refused without them"
-    return TaskDraft(
-        **asked | {"slug": asked["slug"] or suggested_slug(asked["name"])},
-        topics=topics.path,
-        qrels=judged.path if judged else None,
-        qrels_name=judged.name if judged else "",
-        documents=documents.path if documents else None,
-    )
-
-
-def _asked(*, has_topics: bool) -> TaskForm:
-    """What the form says; raises Invalid with every problem, the missing file among them."""
-    problems = [] if has_topics else [Problem(fields.LACKING, "Choose a file.", field="topics")]
-    titles = fields.titles(TaskForm) | {"topics": "Topics file"}
-    measures = request.form.get("measures", "").replace(";", " ")
-    try:
-        sent = {"name": "", "topics_seen": "", **actions.sent(TaskForm), "measures": measures}
-        task_form = fields.read(TaskForm, sent)
-    except Invalid as error:
-        raise Invalid(error.message, [*error.problems, *problems], titles=titles) from None
-    if problems:
-        raise Invalid("Topics file is missing.", problems, titles=titles)
-    return task_form
-
-
-def suggested_slug(name: str) -> str:
-    """A slug derived from a task's name.
-
-    >>> suggested_slug("TREC Robust (2004)")
-    'trec-robust-2004'
-    """
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:63].strip("-")
+actions.add_to(
+    blueprint,
+    (drafts.MAKE,),
+    _new_page,
+    then={"make_task": lambda made: redirect(url_for("organise.show", slug=made[0].slug), 303)},
+    refusals=(LeaderboardError,),
+    who=ORGANISER,
+)
 
 
 @blueprint.get("/tasks/<slug>/organise")

@@ -1,21 +1,19 @@
 """The accounts with a role in a task: organisers, coordinators of assessors, readers of everything."""
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import Blueprint, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.accounts.ops import invitations
 from leaderboard.accounts.ops.invitations import TaskInvitation
 from leaderboard.accounts.page import invitations as invited
 from leaderboard.accounts.web.invitations import link_of
-from leaderboard.core import policy
 from leaderboard.errors import LeaderboardError
 from leaderboard.tasks.ops import roles
 from leaderboard.tasks.ops.roles import RoleBody
 from leaderboard.tasks.page import settings as pages
 from leaderboard.web import actions
-from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import SIGNED_IN, rule
-from leaderboard.web.session import reading, viewer, writing
+from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("people", __name__)
 
@@ -27,7 +25,7 @@ def show(slug: str) -> ResponseReturnValue:
     return _page(slug)
 
 
-def _page(slug: str, error: LeaderboardError | None = None, link: str = "") -> str:
+def _page(slug: str, error: LeaderboardError | None = None, link: str = "", **_: object) -> str:
     page = pages.people(reading(), viewer(), slug)
     return render_template(
         "tasks/people.html",
@@ -41,30 +39,20 @@ def _page(slug: str, error: LeaderboardError | None = None, link: str = "") -> s
     )
 
 
-@blueprint.post("/tasks/<slug>/people/<id:account_id>")
-@rule(SIGNED_IN)
-def change(slug: str, account_id: int) -> ResponseReturnValue:
-    """Change a role, or remove it."""
-    asker, role = viewer(), request.form.get("role", "")
-    try:
-        with writing() as session:
-            if role == "none":
-                roles.remove(session, asker, slug, account_id)
-            else:
-                roles.put(session, asker, slug, account_id, role)
-    except LeaderboardError as error:
-        if wants_json() or not policy.organises(asker, policy.visible_task(reading(), asker, slug)[0].id):
-            raise
-        return form_again(_page(slug, error), error)
-    if role == "none" and account_id == asker.account_id:
+def _removed(_: None, slug: str, account_id: int) -> ResponseReturnValue:
+    """The page of people, which an organiser who left can no longer see."""
+    if account_id == viewer().account_id:
         return redirect(url_for("tasks.index"), 303)
     return redirect(url_for("people.show", slug=slug), 303)
 
 
 actions.add_to(
     blueprint,
-    (roles.GIVE, invitations.TO_TASK),
+    (roles.GIVE, roles.REMOVE, invitations.TO_TASK),
     _page,
-    then={"invite_to_task": lambda secret, slug: (_page(slug, link=link_of(secret)), 201)},
+    then={
+        "invite_to_task": lambda secret, slug: (_page(slug, link=link_of(secret)), 201),
+        "remove_role": _removed,
+    },
     refusals=(LeaderboardError,),
 )

@@ -71,8 +71,7 @@ def _html(page: TeamPage, error: LeaderboardError | None = None, *, invitation: 
         invitations=listed.table(links),
         error=error,
         invite=actions.form(TeamInvitation, error),
-        details=actions.form(TeamChanges, error, fields.texts(page.details)),
-        naming=actions.form(NewTeam, error, {"name": page.name}),
+        details=actions.form(TeamChanges, error, fields.texts(page.details) | {"name": page.name}),
     )
 
 

@@ -174,18 +174,19 @@ class Aligner:
             block = remaining(block, left_out)
             self.left_out += entries - len(block.columns.at)
         place = np.array([index.get(topic, -1) for topic in block.topics], np.int32)
-        judged = place[place >= 0]
+        groups = (place >= 0).nonzero()[0]
+        judged = place[groups]
         if self._seen[judged].any() or len(set(judged.tolist())) < len(judged):
             raise ValueError("a topic comes twice")
         self._seen[judged] = True
-        sizes = block.sizes()[place >= 0]
+        sizes = block.sizes()[groups]
         self._retrieved[judged] = sizes if self._depth is None else np.minimum(sizes, self._depth)
         best = block.best(self._dialect)
         hits = kernel.match(block.body, block.columns, best, place, self._compiled.documents, self._depth)
         if self._compiled.distractors is not None:
             hits = self._with_distractors(block, best, place, hits, self._compiled.distractors)
         self._hits.append(hits)
-        for group in np.flatnonzero(place >= 0).tolist() if self._keep else ():
+        for group in groups.tolist() if self._keep else ():
             start, end = block.columns.group_start[group : group + 2].tolist()
             entries = best[start : min(end, start + self._keep)].tolist()
             self.top[int(place[group])] = [block.docno(entry) for entry in entries]

@@ -87,6 +87,36 @@ static inline int same_bytes(const byte *one, const byte *two, int64_t length) {
     return !length || !((word_at(one) ^ word_at(two)) << (64 - 8 * length));
 }
 
+/* Bytes that many lines share, ready to be compared: at most 16 at once. */
+typedef struct {
+    const byte *bytes;
+    int64_t length;
+#ifdef __SSE2__
+    __m128i first;
+    unsigned beyond;
+#endif
+} Shared;
+
+static inline Shared shared_bytes(const byte *bytes, int64_t length) {
+    Shared made = {.bytes = bytes, .length = length};
+#ifdef __SSE2__
+    made.first = _mm_loadu_si128((const __m128i *)bytes);
+    made.beyond = length < 16 ? 0xFFFFu << length : 0;
+#endif
+    return made;
+}
+
+/* Whether they are at p too, of which 16 bytes can be read. */
+static inline int are_at(const Shared *shared, const byte *p) {
+#ifdef __SSE2__
+    __m128i same = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)p), shared->first);
+    if ((((unsigned)_mm_movemask_epi8(same) | shared->beyond) & 0xFFFF) != 0xFFFF) return 0;
+    return shared->length <= 16 || same_bytes(p + 16, shared->bytes + 16, shared->length - 16);
+#else
+    return same_bytes(p, shared->bytes, shared->length);
+#endif
+}
+
 static inline uint64_t mixed(uint64_t state) {
     state *= 0x9E3779B97F4A7C15u;
     return state ^ (state >> 29);
@@ -102,16 +132,33 @@ static inline uint64_t hash_of(const byte *p, int64_t length) {
 static const double POWERS[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
+static const uint64_t WHOLE_POWERS[20] = {
+    1u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u, 1000000000u, 10000000000u,
+    100000000000u, 1000000000000u, 10000000000000u, 100000000000000u, 1000000000000000u, 10000000000000000u,
+    100000000000000000u, 1000000000000000000u, 10000000000000000000u};
+
 /* mantissa / 10^places, correctly rounded: the quotient has at least 62 bits and its lowest one says
-   whether anything was left over, so that the conversion rounds as if it were exact. */
+   whether anything was left over, so that the conversion rounds as if it were exact. The power of two that
+   it is multiplied with then is neither too large nor too small for a double: that changes no bit. */
 static double quotient(uint64_t mantissa, int places) {
-    uint64_t divisor = 1;
-    for (int place = 0; place < places; place++) divisor *= 10;
+    uint64_t divisor = WHOLE_POWERS[places];
     int shift = (64 - __builtin_clzll(divisor)) + 63 - (64 - __builtin_clzll(mantissa));
     unsigned __int128 shifted = (unsigned __int128)mantissa << shift;
-    uint64_t whole = (uint64_t)(shifted / divisor);
-    if (shifted % divisor) whole |= 1;
-    return ldexp((double)whole, -shift);
+    uint64_t whole = (uint64_t)(shifted / divisor), scale_bits = (uint64_t)(1023 - shift) << 52;
+    double scale;
+    memcpy(&scale, &scale_bits, 8);
+    if (shifted != (unsigned __int128)whole * divisor) whole |= 1;
+    return (double)whole * scale;
+}
+
+/* mantissa * 10^power, correctly rounded, into *value; 0 where that needs more than these ways. */
+static inline int scaled(uint64_t mantissa, int power, double *value) {
+    if (!mantissa) *value = 0.0;
+    else if (mantissa <= (uint64_t)1 << 53 && power >= -22 && power <= 22)
+        *value = power < 0 ? (double)mantissa / POWERS[-power] : (double)mantissa * POWERS[power];
+    else if (power < 0 && power >= -19) *value = quotient(mantissa, -power);
+    else return 0;
+    return 1;
 }
 
 /* A number the fast ways cannot take; 0 where it is none or not finite. Python reads it, which needs the
@@ -142,16 +189,27 @@ static inline int digits_at(const byte *p, int count, uint64_t *value) {
     return 1;
 }
 
+/* whole . digits, of which there are 9 to 16 from p on; 0 as for `usual_number`, from where few come here. */
+static __attribute__((noinline)) int long_fraction(uint64_t whole, const byte *p, int places, double *value) {
+    uint64_t part, more;
+    if (!digits_at(p, 8, &part) || !digits_at(p + 8, places - 8, &more)) return 0;
+    return scaled(whole * WHOLE_POWERS[places] + part * WHOLE_POWERS[places - 8] + more, -places, value);
+}
+
 /* digits . digits, the usual form of a score; 0 for any other or for more digits than are quick. */
 static inline int usual_number(const byte *p, const byte *end, double *value) {
-    static const uint64_t SCALE[9] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     uint64_t whole = 0, part;
     const byte *start = p;
-    while ((byte)(*p - '0') < 10) whole = whole * 10 + (*p++ - '0');
+    if (p[2] == '.' && (byte)(p[0] - '0') < 10 && (byte)(p[1] - '0') < 10) {
+        whole = 10u * (p[0] - '0') + (p[1] - '0'); /* most are so, and a loop over them takes longer */
+        p += 2;
+    } else
+        while ((byte)(*p - '0') < 10) whole = whole * 10 + (*p++ - '0');
     int64_t places = end - p - 1;
-    if (p == start || p - start > 7 || *p != '.' || places < 1 || places > 8) return 0;
+    if (p == start || p - start > 7 || *p != '.' || places < 1) return 0;
+    if (places > 8) return places <= 16 && end - start <= 20 && long_fraction(whole, p + 1, (int)places, value);
     if (!digits_at(p + 1, (int)places, &part)) return 0;
-    *value = (double)(whole * SCALE[places] + part) / POWERS[places];
+    *value = (double)(whole * WHOLE_POWERS[places] + part) / POWERS[places];
     return 1;
 }
 
@@ -184,14 +242,8 @@ static inline int number(const byte *p, const byte *end, double *value, PyThread
         if (minus) exponent = -exponent;
     }
     if (p != end) return 0;
-    int power = exponent - places;
     double found;
-    if (digits > 19) return slow_number(start, end, value, released);
-    if (!mantissa) found = 0.0;
-    else if (mantissa <= (uint64_t)1 << 53 && power >= -22 && power <= 22)
-        found = power < 0 ? (double)mantissa / POWERS[-power] : (double)mantissa * POWERS[power];
-    else if (power < 0 && power >= -19) found = quotient(mantissa, -power);
-    else return slow_number(start, end, value, released);
+    if (digits > 19 || !scaled(mantissa, exponent - places, &found)) return slow_number(start, end, value, released);
     *value = negative ? -found : found;
     return 1;
 }
@@ -212,6 +264,11 @@ static inline int changing(const byte *p, const byte *stop, Changing *found) {
         found->docno_end = p + __builtin_ctz(docno_end);
         found->rank_end = p + __builtin_ctz(rank_end);
         found->score_end = p + __builtin_ctz(score_end);
+    } else if (rank_end) {
+        /* The score is long: only its end lies behind. */
+        found->docno_end = p + __builtin_ctz(docno_end);
+        found->rank_end = p + __builtin_ctz(rank_end);
+        found->score_end = token_end(p + 32);
     } else
 #endif
     {
@@ -249,17 +306,17 @@ typedef struct {
 
 /* Takes lines of a run as long as they begin and end as the one before: up to the docno, and behind the score.
    Most do, and need no closer look. Returns where the first other line begins. */
-static const byte *repeated(const byte *body, const byte *p, const byte *stop, const byte *prefix,
-                            int64_t prefix_length, const byte *tail, int64_t tail_length, int strict,
-                            int64_t *last_rank, int *flags, Found *found, PyThreadState **released) {
+static const byte *repeated(const byte *body, const byte *p, const byte *stop, const Shared *prefix,
+                            const Shared *tail, int strict, int64_t *last_rank, int *flags, Found *found,
+                            PyThreadState **released) {
     int32_t *at = found->at, *length = found->length;
     uint64_t *hash = found->hash;
     double *score = found->score;
     int64_t entry = found->entries, room = found->room, id_bytes = found->id_bytes;
-    for (; entry < room && stop - p > prefix_length + tail_length && same_bytes(p, prefix, prefix_length); entry++) {
+    for (; entry < room && stop - p > prefix->length + tail->length && are_at(prefix, p); entry++) {
         Changing field;
-        if (!changing(p + prefix_length, stop, &field) || stop - field.score_end < tail_length ||
-            !same_bytes(field.score_end, tail, tail_length))
+        if (!changing(p + prefix->length, stop, &field) || stop - field.score_end < tail->length ||
+            !are_at(tail, field.score_end))
             break;
         int64_t docno_length = field.docno_end - field.docno;
         if (docno_length > id_bytes || !number(field.score, field.score_end, score + entry, released)) break;
@@ -267,7 +324,7 @@ static const byte *repeated(const byte *body, const byte *p, const byte *stop, c
         length[entry] = (int32_t)docno_length;
         hash[entry] = hash_of(field.docno, docno_length);
         if (strict) *flags |= rank_flags(field.rank, field.rank_end, last_rank, score + entry, 1);
-        p = field.score_end + tail_length;
+        p = field.score_end + tail->length;
     }
     found->entries = entry;
     return p;
@@ -287,7 +344,7 @@ typedef struct {
 } Array;
 
 /* All arrays of a call, released together. */
-#define ARRAYS 16
+#define ARRAYS 17
 static int take(PyObject *args, Py_ssize_t first, int count, Array *arrays, const char *writable) {
     for (int i = 0; i < count; i++) {
         PyObject *given = PyTuple_GetItem(args, first + i);
@@ -346,8 +403,9 @@ static PyObject *columns(PyObject *self, PyObject *args) {
     int64_t *group_line = arrays[8].view.buf;
 
     int64_t entries = 0, groups = 0, line = 0, last_rank = 0, start_line = 0;
-    const byte *group_begins = body, *topic = NULL, *tag = NULL, *prefix = NULL, *tail = NULL;
-    int64_t topic_length = -1, tag_length = 0, prefix_length = 0, tail_length = 0;
+    const byte *group_begins = body, *topic = NULL, *tag = NULL;
+    Shared prefix = {0}, tail = {0};
+    int64_t topic_length = -1, tag_length = 0;
     int flags = 0, ok = 1, value_field = (int)fields == 6 ? 4 : 3;
     const byte *field[6], *field_end[6];
 
@@ -361,10 +419,9 @@ static PyObject *columns(PyObject *self, PyObject *args) {
         if (all & 0x8080808080808080u) flags |= FLAG_BYTES;
     }
     while (ok && p < stop) {
-        if (tail_length) {
+        if (tail.length) {
             Found found = {at, length, hash, score, entries, room, id_bytes};
-            p = repeated(body, p, stop, prefix, prefix_length, tail, tail_length, (int)strict, &last_rank, &flags,
-                         &found, &released);
+            p = repeated(body, p, stop, &prefix, &tail, (int)strict, &last_rank, &flags, &found, &released);
             line += found.entries - entries;
             entries = found.entries;
             if (p == stop) break;
@@ -423,10 +480,8 @@ static PyObject *columns(PyObject *self, PyObject *args) {
             group_line[groups++] = line;
         }
         if (fields == 6) {
-            prefix = begins;
-            prefix_length = field[2] - begins;
-            tail = field_end[4];
-            tail_length = p - tail;
+            prefix = shared_bytes(begins, field[2] - begins);
+            tail = shared_bytes(field_end[4], p - field_end[4]);
             if (this_second != 2 || field[1][0] != 'Q' || field[1][1] != '0') flags |= FLAG_SECOND;
             int64_t this_tag = field_end[5] - field[5];
             if (tag && (this_tag != tag_length || !same_bytes(tag, field[5], tag_length))) flags |= FLAG_TAGS;
@@ -474,11 +529,16 @@ static PyObject *columns(PyObject *self, PyObject *args) {
     return result;
 }
 
-/* Bytes of one docno against another's, as strcmp orders them. */
+/* Bytes of one docno against another's, as strcmp orders them. The first of a word is made the highest. */
 static inline int compared(const byte *body, const int32_t *at, const int32_t *length, int32_t one, int32_t two) {
-    int32_t a = length[one], b = length[two];
-    int order = memcmp(body + at[one], body + at[two], (size_t)(a < b ? a : b));
-    return order ? order : (a > b) - (a < b);
+    int32_t a = length[one], b = length[two], common = a < b ? a : b;
+    const byte *p = body + at[one], *q = body + at[two];
+    for (; common > 0; p += 8, q += 8, common -= 8) {
+        uint64_t left = __builtin_bswap64(word_at(p)), right = __builtin_bswap64(word_at(q));
+        uint64_t beyond = common < 8 ? ~(uint64_t)0 >> 8 * common : 0;
+        if ((left | beyond) != (right | beyond)) return left > right ? 1 : -1;
+    }
+    return (a > b) - (a < b);
 }
 
 /* Sort indices by docno, descending: a merge sort, since a tie may be as long as the ranking. */
@@ -531,6 +591,54 @@ static Keyed *by_key(Keyed *from, Keyed *to, int64_t count) {
 
 static inline double compared_score(double score, int single) { return single ? (double)(float)score : score; }
 
+/* How many neighbours are equal; *rising says whether one is greater than the one before. */
+static inline int32_t equal_neighbours(const double *score, int64_t count, int single, int *rising) {
+    int64_t equal = 0, greater = 0;
+    for (int64_t i = 1; i < count; i++) {
+        double here = compared_score(score[i], single), before = compared_score(score[i - 1], single);
+        greater += here > before;
+        equal += here == before;
+    }
+    *rising = greater > 0;
+    return (int32_t)equal;
+}
+
+/* Puts a ranking's entries, counted from the first, best first; returns how many neighbours are equal. spare: for
+   two lists of them and their scores. */
+static inline int32_t ordered(const byte *body, const int32_t *at, const int32_t *length, const double *score,
+                              int32_t first, int64_t count, int single, Keyed *spare, int32_t *out) {
+    int rising;
+    int32_t ties = equal_neighbours(score, count, single, &rising);
+    for (int64_t i = 0; i < count; i++) out[i] = first + (int32_t)i;
+    if (rising) {
+        double *sorted_score = (double *)(spare + 2 * count);
+        for (int64_t i = 0; i < count; i++) {
+            /* Adding 0 makes -0 and 0 one key; the rest turns doubles into words of opposite order. */
+            double value = compared_score(score[i], single) + 0.0;
+            uint64_t bits;
+            memcpy(&bits, &value, 8);
+            spare[i].key = bits >> 63 ? bits : ~(bits | (uint64_t)1 << 63);
+            spare[i].index = (int32_t)i;
+        }
+        const Keyed *sorted = by_key(spare, spare + count, count);
+        for (int64_t i = 0; i < count; i++) {
+            out[i] = first + sorted[i].index;
+            sorted_score[i] = score[sorted[i].index];
+        }
+        score = sorted_score;
+        ties = equal_neighbours(score, count, single, &rising);
+    }
+    int32_t left = ties;
+    for (int64_t i = 0; left; i++) {
+        int64_t start = i;
+        double value = compared_score(score[i], single);
+        while (i + 1 < count && compared_score(score[i + 1], single) == value) i++;
+        if (i > start) by_docno(body, at, length, out + start, (int32_t *)spare, i + 1 - start);
+        left -= (int32_t)(i - start);
+    }
+    return ties;
+}
+
 /* order(body, at, length, score, group_start, groups, single, order, ties) -> None */
 static PyObject *order(PyObject *self, PyObject *args) {
     (void)self;
@@ -555,50 +663,20 @@ static PyObject *order(PyObject *self, PyObject *args) {
     int64_t entries = fits ? group_start[groups] : 0;
     fits = fits && holds(arrays + 1, entries, 4) && holds(arrays + 2, entries, 4) && holds(arrays + 3, entries, 8) &&
            holds(arrays + 5, entries, 4);
-    Keyed *keyed = fits ? malloc((size_t)(2 * longest + 1) * sizeof(Keyed)) : NULL;
-    if (!keyed) {
+    Keyed *spare = fits ? malloc((size_t)longest * (2 * sizeof(Keyed) + 8) + 1) : NULL;
+    if (!spare) {
         give_back(arrays);
         return fits ? PyErr_NoMemory() : too_small();
     }
     PyThreadState *released = let_go(entries);
     for (int64_t group = 0; group < groups; group++) {
-        int32_t first = group_start[group], end = group_start[group + 1];
-        int rising = 0;
-        int32_t equal = 0;
-        for (int32_t entry = first; entry < end; entry++) {
-            out[entry] = entry;
-            if (entry == first) continue;
-            double here = compared_score(score[entry], (int)single);
-            double before = compared_score(score[entry - 1], (int)single);
-            rising |= here > before;
-            equal += here == before;
-        }
-        if (rising) {
-            for (int32_t entry = first; entry < end; entry++) {
-                /* Adding 0 makes -0 and 0 one key; the rest turns doubles into words of opposite order. */
-                double value = compared_score(score[entry], (int)single) + 0.0;
-                uint64_t bits;
-                memcpy(&bits, &value, 8);
-                keyed[entry - first].key = bits >> 63 ? bits : ~(bits | (uint64_t)1 << 63);
-                keyed[entry - first].index = entry;
-            }
-            Keyed *sorted = by_key(keyed, keyed + longest, end - first);
-            for (int32_t entry = first; entry < end; entry++) out[entry] = sorted[entry - first].index;
-            equal = 0;
-            for (int32_t entry = first + 1; entry < end; entry++)
-                equal += compared_score(score[out[entry]], (int)single) ==
-                         compared_score(score[out[entry - 1]], (int)single);
-        }
-        ties[group] = equal;
-        for (int32_t entry = first; equal && entry < end;) {
-            int32_t next = entry + 1;
-            double value = compared_score(score[out[entry]], (int)single);
-            while (next < end && compared_score(score[out[next]], (int)single) == value) next++;
-            if (next - entry > 1) by_docno(body, at, length, out + entry, (int32_t *)keyed, next - entry);
-            entry = next;
-        }
+        int32_t first = group_start[group];
+        int64_t count = group_start[group + 1] - first;
+        /* Two calls: each is made a loop without the question. */
+        ties[group] = single ? ordered(body, at, length, score + first, first, count, 1, spare, out + first)
+                             : ordered(body, at, length, score + first, first, count, 0, spare, out + first);
     }
-    free(keyed);
+    free(spare);
     take_back(&released);
     give_back(arrays);
     Py_RETURN_NONE;
@@ -750,15 +828,34 @@ static PyObject *index_documents(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-/* match(body, at, length, hash, order, group_start, place, depth, letters, document_at, document_length,
-         document_hash, slots, slot_starts, hit_topic, hit_rank, hit_document) -> hits */
-static PyObject *match(PyObject *self, PyObject *args) {
+/* Bits of a filter of a topic's judged documents, by a part of their hashes; entries that pass at a time. */
+enum { FILTER_BITS = 1 << 16, PASSING = 256 };
+
+static inline uint64_t filter_place(uint64_t hash, uint64_t mask) { return (hash >> 40) & mask; }
+
+/* Sets a bit for each judged document of a topic; returns the mask of places in use. Where these are more than
+   the entries, to look at them would take longer than it saves, and every entry passes. */
+static uint64_t filter_of(const uint64_t *hash, int64_t first, int64_t end, int64_t entries, uint64_t *filter) {
+    uint64_t bits = 512;
+    int all_pass = end - first > entries;
+    while (bits < FILTER_BITS && bits < 32 * (uint64_t)(end - first)) bits *= 2;
+    memset(filter, all_pass ? 255 : 0, bits / 8);
+    for (int64_t document = first; !all_pass && document < end; document++) {
+        uint64_t place = filter_place(hash[document], bits - 1);
+        filter[place >> 6] |= (uint64_t)1 << (place & 63);
+    }
+    return bits - 1;
+}
+
+/* hits(body, at, length, hash, order, group_start, place, depth, letters, document_at, document_length,
+         document_hash, starts, slots, slot_starts, hit_topic, hit_rank, hit_document) -> hits */
+static PyObject *hits_of(PyObject *self, PyObject *args) {
     (void)self;
     Array arrays[ARRAYS] = {{{0}, 0}};
-    if (PyTuple_Size(args) != 17) return too_small();
+    if (PyTuple_Size(args) != 18) return too_small();
     int64_t depth = whole(args, 7);
     if (PyErr_Occurred()) return NULL;
-    if (!take(args, 0, 7, arrays, "rrrrrrr") || !take(args, 8, 9, arrays + 7, "rrrrrrwww")) {
+    if (!take(args, 0, 7, arrays, "rrrrrrr") || !take(args, 8, 10, arrays + 7, "rrrrrrrwww")) {
         give_back(arrays);
         return NULL;
     }
@@ -767,38 +864,97 @@ static PyObject *match(PyObject *self, PyObject *args) {
     const int32_t *group_start = arrays[5].view.buf, *place = arrays[6].view.buf;
     const uint64_t *hash = arrays[3].view.buf, *document_hash = arrays[10].view.buf;
     const int32_t *document_at = arrays[8].view.buf, *document_length = arrays[9].view.buf;
-    const int32_t *slots = arrays[11].view.buf;
-    const int64_t *slot_starts = arrays[12].view.buf;
-    int64_t *hit_topic = arrays[13].view.buf, *hit_rank = arrays[14].view.buf, *hit_document = arrays[15].view.buf;
-    int64_t groups = arrays[6].view.len / 4, room = arrays[13].view.len / 8, hits = 0;
-    int fits = holds(arrays + 14, room, 8) && holds(arrays + 15, room, 8) && holds(arrays + 5, groups + 1, 4);
+    const int64_t *starts = arrays[11].view.buf, *slot_starts = arrays[13].view.buf;
+    const int32_t *slots = arrays[12].view.buf;
+    int64_t *hit_topic = arrays[14].view.buf, *hit_rank = arrays[15].view.buf, *hit_document = arrays[16].view.buf;
+    int64_t groups = arrays[6].view.len / 4, room = arrays[14].view.len / 8, hits = 0;
+    int fits = holds(arrays + 15, room, 8) && holds(arrays + 16, room, 8) && holds(arrays + 5, groups + 1, 4);
+    uint64_t filter[FILTER_BITS / 64];
     PyThreadState *released = let_go(fits ? group_start[groups] : 0);
     for (int64_t group = 0; fits && group < groups; group++) {
-        if (place[group] < 0) continue;
-        const int32_t *table = slots + slot_starts[place[group]];
-        uint64_t mask = (uint64_t)(slot_starts[place[group] + 1] - slot_starts[place[group]]) - 1;
+        int32_t topic = place[group];
+        if (topic < 0) continue;
+        const int32_t *table = slots + slot_starts[topic];
+        uint64_t mask = (uint64_t)(slot_starts[topic + 1] - slot_starts[topic]) - 1;
         int32_t first = group_start[group], end = group_start[group + 1];
         if (end - first > depth) end = first + (int32_t)depth;
-        for (int32_t rank = first; rank < end; rank++) {
-            int32_t entry = best[rank];
-            for (uint64_t slot = (hash[entry] >> 20) & mask; table[slot] >= 0; slot = (slot + 1) & mask) {
-                int32_t document = table[slot];
-                if (document_hash[document] != hash[entry] || document_length[document] != length[entry] ||
-                    memcmp(letters + document_at[document], body + at[entry], (size_t)length[entry]))
-                    continue;
-                fits = hits < room;
-                if (!fits) break;
-                hit_topic[hits] = place[group];
-                hit_rank[hits] = rank - first + 1;
-                hit_document[hits++] = document;
-                break;
+        uint64_t places = filter_of(document_hash, starts[topic], starts[topic + 1], end - first, filter);
+        for (int32_t rank = first; fits && rank < end;) {
+            /* First without a jump that depends on the hashes, which would often be guessed wrongly: most that
+               pass are judged. */
+            int32_t passing[PASSING], stop = end - rank > PASSING ? rank + PASSING : end;
+            int count = 0;
+            for (; rank < stop; rank++) {
+                uint64_t bit = filter_place(hash[best[rank]], places);
+                passing[count] = rank;
+                count += filter[bit >> 6] >> (bit & 63) & 1;
             }
-            if (!fits) break;
+            for (int passed = 0; fits && passed < count; passed++) {
+                int32_t entry = best[passing[passed]];
+                for (uint64_t slot = (hash[entry] >> 20) & mask; table[slot] >= 0; slot = (slot + 1) & mask) {
+                    int32_t document = table[slot];
+                    if (document_hash[document] != hash[entry] || document_length[document] != length[entry] ||
+                        !same_bytes(letters + document_at[document], body + at[entry], length[entry]))
+                        continue;
+                    fits = hits < room;
+                    if (!fits) break;
+                    hit_topic[hits] = topic;
+                    hit_rank[hits] = passing[passed] - first + 1;
+                    hit_document[hits++] = document;
+                    break;
+                }
+            }
         }
     }
     take_back(&released);
     give_back(arrays);
     return fits ? PyLong_FromLongLong(hits) : too_small();
+}
+
+/* Where the line begins that p is in, or that ends before p. */
+static inline const byte *line_start(const byte *body, const byte *p) {
+#ifdef __SSE2__
+    for (; p - body >= 16; p -= 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(p - 16));
+        unsigned ends = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n')));
+        if (ends) return p - __builtin_clz(ends << 16);
+    }
+#endif
+    while (p > body && p[-1] != '\n') p--;
+    return p;
+}
+
+/* last_topic(body, end, patience) -> where the lines of the last topic begin, or -1 where none has an entry, or as
+   many as that one after the other have none. The body ends with a newline. */
+static PyObject *last_topic(PyObject *self, PyObject *args) {
+    (void)self;
+    Array arrays[ARRAYS] = {{{0}, 0}};
+    if (PyTuple_Size(args) != 3) return too_small();
+    int64_t end = whole(args, 1), patience = whole(args, 2), without = 0, found = -1;
+    if (PyErr_Occurred()) return NULL;
+    if (!take(args, 0, 1, arrays, "r")) {
+        give_back(arrays);
+        return NULL;
+    }
+    const byte *body = arrays[0].view.buf, *topic = NULL;
+    int64_t length = 0;
+    int fits = end > 0 && end <= arrays[0].view.len && body[end - 1] == '\n';
+    for (const byte *line = body + (fits ? end : 0); line > body && without < patience;) {
+        line = line_start(body, line - 1);
+        const byte *first = line;
+        while (is_blank(*first)) first++;
+        without++;
+        if (*line == '#' || *first == '\n') continue;
+        without = 0;
+        const byte *over = first;
+        while (*over != '\n' && !is_blank(*over)) over++;
+        if (topic && (over - first != length || memcmp(topic, first, (size_t)length))) break;
+        topic = first;
+        length = over - first;
+        found = line - body;
+    }
+    give_back(arrays);
+    return fits ? PyLong_FromLongLong(without < patience ? found : -1) : too_small();
 }
 
 /* joined(body, at, length, which, separator) -> bytes: those docnos, each followed by the separator if >= 0 */
@@ -992,7 +1148,8 @@ static PyMethodDef METHODS[] = {
     {"doubled", doubled, METH_VARARGS, NULL},
     {"hashes", hashes, METH_VARARGS, NULL},
     {"index_documents", index_documents, METH_VARARGS, NULL},
-    {"match", match, METH_VARARGS, NULL},
+    {"hits", hits_of, METH_VARARGS, NULL},
+    {"last_topic", last_topic, METH_VARARGS, NULL},
     {"joined", joined, METH_VARARGS, NULL},
     {"gathered", gathered, METH_VARARGS, NULL},
     {"printed", printed, METH_VARARGS, NULL},

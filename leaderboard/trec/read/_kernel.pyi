@@ -38,7 +38,7 @@ def doubled(
 ) -> int: ...
 def hashes(body: Buffer, at: Buffer, length: Buffer, hash: Buffer, /) -> None: ...
 def index_documents(hash: Buffer, starts: Buffer, slots: Buffer, slot_starts: Buffer, /) -> None: ...
-def match(
+def hits(
     body: Buffer,
     at: Buffer,
     length: Buffer,
@@ -51,6 +51,7 @@ def match(
     document_at: Buffer,
     document_length: Buffer,
     document_hash: Buffer,
+    starts: Buffer,
     slots: Buffer,
     slot_starts: Buffer,
     hit_topic: Buffer,
@@ -58,4 +59,5 @@ def match(
     hit_document: Buffer,
     /,
 ) -> int: ...
+def last_topic(body: Buffer, end: int, patience: int, /) -> int: ...
 def joined(body: Buffer, at: Buffer, length: Buffer, which: Buffer, separator: int, /) -> bytes: ...

@@ -1,7 +1,6 @@
 """Work on a stream of items in several threads, and blocks that can be worked on before their turn."""
 
 import os
-from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
@@ -9,6 +8,8 @@ from itertools import islice
 from queue import SimpleQueue
 from threading import Thread
 from typing import Generic, TypeVar, cast
+
+from leaderboard.trec.read import kernel
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -114,34 +115,12 @@ class _Team(Generic[Item, Result]):
 
 
 def last_topic(body: bytearray, end: int) -> int:
-    """Start of the last topic in body[:end], whole lines, found by looking at few lines.
+    """Start of the last topic in body[:end], whole lines, found from behind with the kernel in C.
 
     It is wrong where a topic's lines are not all together: who parses the block has to compare. Raises
     Irregular among very many lines without an entry.
     """
-    last = end
-    for _ in range(FRUITLESS_LINES):
-        last = body.rfind(b"\n", 0, max(last - 1, 0)) + 1
-        topic = _topic(body, last, end)
-        if topic or not last:
-            break
-    if not topic:
+    start: int = kernel.native.last_topic(body, end, FRUITLESS_LINES)
+    if start < 0:
         raise Irregular
-    place = bisect_left(range(last), True, key=lambda start: _entry(body, start, end)[1] == topic)
-    return _entry(body, place, end)[0]
-
-
-def _entry(body: bytearray, place: int, end: int) -> tuple[int, bytes]:
-    """The first line that begins at this place or later and holds an entry, and its topic."""
-    start = body.find(b"\n", place - 1, end) + 1 if place else 0
-    for _ in range(FRUITLESS_LINES):
-        if topic := _topic(body, start, end):
-            return start, topic
-        start = body.find(b"\n", start, end) + 1
-    raise Irregular
-
-
-def _topic(body: bytearray, start: int, end: int) -> bytes:
-    """The topic of the line that begins there, empty where it holds no entry."""
-    line = bytes(body[start : body.find(b"\n", start, end)])
-    return b"" if line.startswith(b"#") else b"".join(line.split(None, 1)[:1])
+    return start

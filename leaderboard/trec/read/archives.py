@@ -80,7 +80,7 @@ def codec_of(head: bytes) -> _Codec | None:
 
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:
-    while block := file.read(BLOCK_BYTES):
+    while block := file.read(READ_BYTES):
         yield block
 
 

@@ -1,6 +1,8 @@
 """A file's plain bytes in one buffer that is filled again and again, cut at line ends."""
 
+from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 
 from leaderboard.trec.read.archives import Source, TooSlow
 from leaderboard.trec.read.kernel import SLACK
@@ -8,6 +10,20 @@ from leaderboard.trec.read.lines import BOM, Limits
 from leaderboard.trec.read.plain import plain_filler
 
 BUFFER_BYTES = 2**20
+_SPARE: deque[bytearray] = deque(maxlen=4)
+"""Bodies that nothing needs any more: new memory, cleared, takes as long as reading a small file."""
+
+
+def spare(size: int) -> bytearray:
+    """A body of this size, with anything in it."""
+    with suppress(IndexError):
+        if len(body := _SPARE.pop()) == size:
+            return body
+    return bytearray(size)
+
+
+give_back = _SPARE.append
+"""Lets a body be used again, once nothing looks at it any more."""
 
 
 class TooLong(Exception):
@@ -35,7 +51,7 @@ class Buffer:
     def __iter__(self) -> Iterator["Buffer"]:
         """Fill, cut, yield; raises TooLong, TooSlow, and whatever plain_blocks raises."""
         size = min(BUFFER_BYTES, self._limits.line_bytes)
-        self.body = bytearray(size + SLACK)
+        self.body = spare(size + SLACK)
         with plain_filler(self._path, self._limits) as fill:
             filled = self._without_mark(fill(memoryview(self.body)[:size]))
             while True:
@@ -60,10 +76,11 @@ class Buffer:
             self.body[self.end - 1] = ord("\n")
             self.final = True
             yield self
+        give_back(self.following or self.body)
 
     def _without_mark(self, filled: int) -> int:
         """Filled length after a byte order mark at the beginning was dropped."""
-        self.marked = self.body.startswith(BOM)
+        self.marked = self.body.startswith(BOM, 0, filled)
         if not self.marked:
             return filled
         self.body[: filled - len(BOM)] = self.body[len(BOM) : filled]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from io import BytesIO
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -108,7 +109,8 @@ class Head(NamedTuple):
         block = block[:SAMPLED_BYTES].removeprefix(BOM)
         if b"\0" in block or block.startswith((b"\xff\xfe", b"\xfe\xff")):
             return cls(block, [])
-        lines = (line.removesuffix(b"\r") for line in block.split(b"\n"))
+        # One by one: of a large file only the first few are needed.
+        lines = (line.removesuffix(b"\n").removesuffix(b"\r") for line in BytesIO(block))
         data_lines = (line for line in lines if line.strip() and not line.startswith(b"#"))
         # One more than is checked: the last one of the block may be cut off.
         kept = list(islice(data_lines, SAMPLED_LINES + 1))

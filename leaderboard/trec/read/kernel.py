@@ -33,11 +33,6 @@ def _numpy() -> Any:
     return numpy_kernel
 
 
-def name() -> str:
-    """Name of the kernel in use: `C` or `numpy`."""
-    return "numpy" if native is None else "C"
-
-
 class Parsed(NamedTuple):
     """Result of `columns`: ok is 0 where some line could not be read; consumed and lines count what was read
     of the block; the tag is the last line's, in qrels its iteration."""
@@ -128,8 +123,8 @@ def index(docnos: bytes, at: Int32, length: Int32, starts: IntArray) -> Index:
     hashed = hashes(letters, at, length)
     if native is None:
         return Index(letters, at, length, hashed, starts, _numpy().tables(hashed, starts))
-    counts = np.diff(starts).tolist()
-    sizes = np.array([max(LEAST_SLOTS, 1 << int(2 * count + 1).bit_length()) for count in counts], np.int64)
+    # The exponent of a number is how many bits it has.
+    sizes = np.maximum(LEAST_SLOTS, np.left_shift(1, np.frexp(2.0 * np.diff(starts) + 1)[1], dtype=np.int64))
     slot_starts = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
     slots = np.full(int(slot_starts[-1]), -1, np.int32)
     native.index_documents(hashed, starts, slots, slot_starts)
@@ -144,20 +139,21 @@ def match(
     place: (groups,) which topic of the index a group is, -1 for none; best: as `order` gives it;
     depth: how many of a ranking count, None for all. Hits come by group, then rank.
     """
-    deepest = MANY if depth is None else depth
+    groups = (place >= 0).nonzero()[0]
+    judged = place[groups]
+    sizes = block.group_start[groups + 1] - block.group_start[groups]
+    room = int(np.minimum(index.starts[judged + 1] - index.starts[judged], sizes).sum())
+    columns = (block.at, block.length, block.hash, best, block.group_start)
+    return _hits(body, *columns, place, MANY if depth is None else depth, index, room)
+
+
+def _hits(*given: Any) -> tuple[IntArray, IntArray, IntArray]:
+    *asked, index, room = given
     if native is None:
-        matched: tuple[IntArray, IntArray, IntArray] = _numpy().match(
-            body, block.at, block.length, block.hash, best, block.group_start, place, deepest, index
-        )
+        matched: tuple[IntArray, IntArray, IntArray] = _numpy().match(*asked, index)
         return matched
-    judged = place[place >= 0]
-    sizes = np.diff(block.group_start)[place >= 0]
-    room = int(np.minimum(np.diff(index.starts)[judged], sizes).sum())
     topic, rank, document = (np.empty(room, np.int64) for _ in range(3))
-    hits = native.match(
-        body, block.at, block.length, block.hash, best, block.group_start, place, deepest,
-        index.letters, index.at, index.length, index.hash, *index.tables, topic, rank, document,
-    )  # fmt: skip
+    hits = native.hits(*asked, *index[:5], *index.tables, topic, rank, document)
     return topic[:hits], rank[:hits], document[:hits]
 
 
@@ -169,15 +165,7 @@ def among(
     at, length, hashed: of each docno of the body; which: those to look up, any number of times.
     """
     whole, only = np.array([0, len(which)], np.int32), np.zeros(1, np.int32)
-    if native is None:
-        ranks: IntArray = _numpy().match(body, at, length, hashed, which, whole, only, MANY, index)[1]
-        return ranks - 1
-    topic, rank, document = (np.empty(len(which), np.int64) for _ in range(3))
-    count = native.match(
-        body, at, length, hashed, which, whole, only, MANY,
-        index.letters, index.at, index.length, index.hash, *index.tables, topic, rank, document,
-    )  # fmt: skip
-    return rank[:count] - 1
+    return _hits(body, at, length, hashed, which, whole, only, MANY, index, len(which))[1] - 1
 
 
 def printed(
@@ -237,7 +225,7 @@ class Block:
 
     def sizes(self) -> Int32:
         """The number of documents of each ranking, (groups,)."""
-        return np.diff(self.columns.group_start)
+        return self.columns.group_start[1:] - self.columns.group_start[:-1]
 
     def doubled(self) -> int:
         """The first group that has a document twice, -1 if none has."""

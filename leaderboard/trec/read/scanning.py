@@ -1,5 +1,6 @@
 """A run file as a stream of blocks of whole topics, read once, for any size."""
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -8,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from leaderboard.errors import Problem
 from leaderboard.trec.read import kernel, metadata
 from leaderboard.trec.read.ahead import ALONE, Irregular, in_order, last_topic
-from leaderboard.trec.read.buffers import Buffer, TooLong
+from leaderboard.trec.read.buffers import Buffer, TooLong, give_back, spare
 from leaderboard.trec.read.columns import COMMENTS, Columns
 from leaderboard.trec.read.entries import Form, explain
 from leaderboard.trec.read.forms import is_entry
@@ -20,6 +21,8 @@ from leaderboard.trec.read.usual import unnumbered, usual
 
 SHORTEST_ENTRY = 12
 """Bytes of a line with one character a field."""
+_ROOMS: deque[Columns] = deque(maxlen=4)
+"""Columns that nothing needs any more, as for bodies."""
 
 C = TypeVar("C", bound=Consumer)
 
@@ -150,6 +153,7 @@ class _Reader:
     def _all(self) -> Iterator[Block]:
         for buffer in self._filled():
             yield self._taken(buffer, self._entries(buffer, buffer.final))
+        _ROOMS.append(self._room)
 
     def _filled(self) -> Iterator[Buffer]:
         buffer = Buffer(self.path, self.limits)
@@ -200,6 +204,9 @@ class _Reader:
 def _roomy(room: Columns, size: int) -> Columns:
     """The columns, or larger ones where entries of this size may not fit."""
     entries = size // SHORTEST_ENTRY + 1
+    if len(room.at) < entries:
+        with suppress(IndexError):
+            room = _ROOMS.pop()
     return room if len(room.at) >= entries else Columns.with_room(entries, entries)
 
 
@@ -219,8 +226,6 @@ class _AheadReader(_Reader):
     def __init__(self, how: _How, ahead: Ahead) -> None:
         super().__init__(how)
         self._ahead = ahead
-        self._bodies: list[bytearray] = []
-        self._rooms: list[Columns] = []
 
     def _all(self) -> Iterator[Block]:
         ahead = self._ahead
@@ -230,24 +235,19 @@ class _AheadReader(_Reader):
                     raise Irregular
                 self.oddities.look(part.body, parsed, self.line)
                 yield self._counted(block, parsed.lines)
-                self._bodies.append(part.body)
-                self._rooms.append(part.room)
+                give_back(part.body)
+                _ROOMS.append(part.room)
 
     def _parts(self) -> Iterator[_Part]:
         for buffer in self._filled():
             cut = buffer.end if buffer.final else last_topic(buffer.body, buffer.end)
-            room = _roomy(self._rooms.pop() if self._rooms else Columns.with_room(0, 0), buffer.end)
-            part = _Part(buffer.body, buffer.end, cut, buffer.final, room)
+            part = _Part(buffer.body, buffer.end, cut, buffer.final, _roomy(self._room, buffer.end))
             if cut:
                 yield part
-                buffer.taken, buffer.following = cut, self._another(len(buffer.body))
+                buffer.taken, buffer.following = cut, spare(len(buffer.body))
             # A part of a topic is not a block; but blocks are to be those that one thread makes.
             elif self._worked(part)[2] is None:
                 raise Irregular
-
-    def _another(self, size: int) -> bytearray:
-        body = self._bodies.pop() if self._bodies else bytearray(size)
-        return body if len(body) == size else bytearray(size)
 
     def _worked(self, part: _Part) -> tuple[_Part, Parsed, Block | None]:
         """In any thread: what the kernel says, and the block, None where it is not what it was cut for."""

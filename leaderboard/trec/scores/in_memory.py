@@ -71,8 +71,8 @@ def missed(
         for measure in measures:
             if any(name.text in _OF_ONE_DOCUMENT for name in measure.measure.trec_names):
                 others[measure] = measure.compute(seen)[chosen]
-    above_0 = judged.judgments.count(judged.judgments.grades > 0)
-    return Missed(is_missed[chosen], judged.dialect, others, int(above_0[chosen].sum()))
+    above_0 = judged.judgments.relevant(1)[chosen]
+    return Missed(is_missed[chosen], judged.dialect, others, int(above_0.sum()))
 
 
 C = TypeVar("C", bound=Consumer)

@@ -1,6 +1,5 @@
 """Scores as text: as trec_eval prints them, as TSV, as JSON."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -96,6 +95,8 @@ def as_json(
 
     facts: other statements on all of them.
     """
+    import json  # others would wait for it
+
     runs = [_run_object(report, per_topic) for report in reports]
     whole = {"dialect": f"trec_eval {dialect}", **(facts or {}), "runs": runs}
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"

@@ -434,7 +434,7 @@ class TopicsFile:
         raise Invalid(
             f"Nothing is stored yet: check how the {len(self.topics):,} {noun} would be read. {self} "
             f"The first: {first}. Correct the fields if this is wrong, and submit the file again.",
-            topic_fields=self.fields,
+            fields=self.fields,
             topics_seen=self.stamp,
         )
 

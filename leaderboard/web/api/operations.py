@@ -226,10 +226,6 @@ PIECE = "application/offset+octet-stream"
 """The type by which clients of tus name a piece."""
 PIECE_OF_FILE = Rule(SIGNED_IN, Body.PIECE)
 """A piece of a file, at most as large as uploads may be."""
-BODY_OF_FILE = Rule(SIGNED_IN, Body.UPLOAD)
-"""A file as it is, as large as uploads may be."""
-FILE_TO_CHECK = Rule(PUBLIC, Body.CHECK)
-"""A plain file that anyone may have checked."""
 
 
 ORGANISE = (Scope.ORGANISE,)

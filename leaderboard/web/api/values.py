@@ -14,7 +14,8 @@ from werkzeug.exceptions import UnsupportedMediaType
 
 from leaderboard.errors import Invalid, Problem
 from leaderboard.web.addresses import MAX_ID
-from leaderboard.web.http import incoming_folder, is_storable
+from leaderboard.web.http import is_storable
+from leaderboard.web.session import incoming_folder
 
 JSON = "application/json"
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")

@@ -14,7 +14,7 @@ from leaderboard.db.tables import Answer as StoredAnswer
 from leaderboard.db.tables import Evaluation, Job, RankingIndex, Run, Task, Topic, UploadChunk
 from leaderboard.errors import Conflict, Invalid, UnknownMeasure
 from leaderboard.judging.ops.pools import previews
-from leaderboard.judging.ops.pools.previews import Plan
+from leaderboard.judging.ops.pools.previews import PoolPlan
 from leaderboard.scoring.ops import run_facts as facts
 from leaderboard.site.ops.checks import all_checks
 from leaderboard.tasks.ops import drafts, organise, settings
@@ -162,7 +162,7 @@ def test_pools_of_rankings_are_refused(database: Database, tmp_path: Path) -> No
     answered.task(database, tmp_path)
     answered.run(database, tmp_path)
     with database.read() as session, pytest.raises(Conflict, match="its pools are made from what they cite"):
-        previews.preview(session, OPERATOR, "answers", Plan())
+        previews.preview(session, OPERATOR, "answers", PoolPlan({"name": "depth", "depth": 1}))
 
 
 def test_a_topics_own_limit_overrides_the_tasks(database: Database, tmp_path: Path) -> None:

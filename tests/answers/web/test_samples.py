@@ -71,7 +71,7 @@ def test_runs_and_nuggets_of_ragtime_by_the_form(
     ]
     with bank.open("rb") as file:
         fields = pages.form(client.get("/tasks/ragtime/revisions"), "/tasks/ragtime/revisions")
-        made_by = {"nuggets_by": "machine", "nuggets_name": "BiTeM", "note": "The bank."}
+        made_by = {"by-nuggets": "machine", "name-nuggets": "BiTeM", "note": "The bank."}
         sent = client.post(
             "/tasks/ragtime/revisions", data={**fields, **made_by, "nuggets": (file, bank.name)}
         )

@@ -14,8 +14,8 @@ from leaderboard.bundles.ops.checking import ImportRequest
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import NewRevision
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import NewRevision
 from leaderboard.runs.ops import withdrawals
 from leaderboard.scoring.ops.qrels import files
 from leaderboard.scoring.ops.qrels.lines import Origin

@@ -86,7 +86,7 @@ def compared(
 ) -> ManyComparison:
     """The comparison as a viewer sees it."""
     with database.read() as session:
-        return many_comparison(session, viewer, "t", Choice(tuple(run_ids), **choice), measure)  # type: ignore[arg-type]
+        return many_comparison(session, viewer, "t", Choice(tuple(run_ids), measure, **choice))  # type: ignore[arg-type]
 
 
 def rr(name: str) -> np.ndarray:

@@ -12,8 +12,8 @@ from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Run, Task
 from leaderboard.errors import Closed, Conflict, Invalid
 from leaderboard.judges.ops import imported, sending, store
 from leaderboard.measures.judges.registry import tau_of_means
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import NewRevision
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import NewRevision
 from leaderboard.site.ops.checks import all_checks
 from leaderboard.stats.orders.rank_correlation import tau_b
 from leaderboard.tasks.ops import phases, settings

@@ -21,7 +21,7 @@ from leaderboard.scoring.ops.statistics import requests
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
 from tests.judges import make as judging
-from tests.make import build, people
+from tests.make import build, pages, people
 from tests.web.conftest import SignIn, browser
 from tests.web.test_crawl import faults, tree
 
@@ -126,11 +126,12 @@ def test_nothing_is_shown_before_the_close(
 def test_the_form_chooses_a_reference(
     client: FlaskClient, database: Database, sign_in: SignIn, tmp_path: Path
 ) -> None:
-    """A file is looked at, then published; neither or both of task and file are refused."""
+    """A file is looked at, then published; a form without its task or file is refused."""
     account = sign_in(client, "Olga", is_organiser=True)
     judging.task(database, tmp_path, viewer=people.viewer(database, account))
-    address = "/tasks/judged/revisions"
-    assert client.post(address, data={"note": "x"}).status_code == 422
+    address = "/tasks/judged/reference/file"
+    for form in ("/tasks/judged/reference", address):
+        assert client.post(form, data={"note": "x"}).status_code == 422
     board = judging.board_file(tmp_path, judging.REFERENCE)
     with board.open("rb") as sent:
         answer = client.post(address, data={"note": "The reference.", "board": (sent, "board.txt")})
@@ -140,9 +141,9 @@ def test_the_form_chooses_a_reference(
     done = client.post(answer.location, data={"base": "0"})
     assert done.status_code == 303
     assert client.get(done.location).status_code == 200
-    with board.open("rb") as sent:
-        again = client.post(address, data={"note": "Again.", "source": "t", "board": (sent, "board.txt")})
-    assert again.status_code == 422
+    again = client.post("/tasks/judged/reference", data={"note": "Again.", "source": "nothing"})
+    assert again.status_code == 404
+    assert pages.form(again, "/tasks/judged/reference")["source"] == "nothing"
 
 
 def test_a_task_of_judges_is_made_by_the_form(

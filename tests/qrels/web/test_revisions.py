@@ -220,9 +220,9 @@ def test_rounds_are_said_and_asked_about(organiser: FlaskClient) -> None:
     rounds = "1 0.5 a 1\n1 1 x 1\n2 1 a 1\n"
     preview = pages.main(organiser.get(_send(organiser, qrels=_file(rounds, "r.txt"))))
     assert "The second column holds 0.5, 1" in preview
-    told = pages.main(organiser.get(_send(organiser, qrels=_file(rounds, "r.txt"), holds="rounds")))
+    told = pages.main(organiser.get(_send(organiser, qrels=_file(rounds, "r.txt"), second="rounds")))
     assert "second column" not in told
-    subtopics = organiser.get(_send(organiser, qrels=_file(rounds, "r.txt"), holds="subtopics"))
+    subtopics = organiser.get(_send(organiser, qrels=_file(rounds, "r.txt"), second="subtopics"))
     assert "subtopic judgments" in pages.main(subtopics)
 
 
@@ -251,7 +251,7 @@ def test_what_stands_beside_the_judgments_is_listed(organiser: FlaskClient, data
         _send(organiser, qrels=_file("1 x a 2\n", "p.txt"), holds="preference"), data={"base": "1"}
     )
     organiser.post(
-        _send(organiser, qrels=_file("1 1 a 1\n1 2 x 1\n", "s.txt"), holds="subtopics"), data={"base": "2"}
+        _send(organiser, qrels=_file("1 1 a 1\n1 2 x 1\n", "s.txt"), second="subtopics"), data={"base": "2"}
     )
     nothing = (io.BytesIO(b""), "")
     organiser.post(_send(organiser, qrels=nothing, distractors=_file("x\ny\n", "d.txt")), data={"base": "3"})

@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 
 from leaderboard.application import create_app
 from leaderboard.db.tables import Job, Phase, RankingBlock, Run, Task, Upload, UploadChunk
-from leaderboard.runs.web import uploads as sending
+from leaderboard.runs.ops import uploads as sending
 from leaderboard.settings import Settings
 from tests.make import pages
 from tests.make.worlds import BAD_RUN, RUN
@@ -196,7 +196,7 @@ def test_few_files_are_checked_at_once(site: Site, monkeypatch: pytest.MonkeyPat
         ({"team": ""}, "Choose the team"),
         ({"team": "one"}, "whole number"),
         ({"kind": "baseline"}, "Only organisers"),
-        ({"kind": "super"}, "kind is one of"),
+        ({"kind": "super"}, "Kind must be one of official"),
     ],
 )
 def test_the_form_comes_back_with_a_sentence(site: Site, change: dict[str, Any], sentence: str) -> None:

@@ -11,8 +11,8 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Run, SuiteRun, SuiteRunPart, Task, Upload
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound
 from leaderboard.runs.ops import withdrawals
+from leaderboard.runs.ops.uploads import RunDetails
 from leaderboard.suites.ops import sending
-from leaderboard.suites.ops.sending import SuiteRequest
 from leaderboard.trec.read.lines import Limits
 from tests.make import build, people, suites
 from tests.suites import make as suited
@@ -51,7 +51,7 @@ def test_an_error_in_one_member_stores_nothing(database: Database, tmp_path: Pat
         rules = sending.rules_of(session, OPERATOR, suited.SLUG, team_id)
     submission = sending.prepared(path, path.name, rules, tmp_path, Limits())
     with database.write() as session, pytest.raises(Invalid) as caught:
-        sending.send(session, OPERATOR, suited.SLUG, submission, SuiteRequest(team_id=team_id))
+        sending.send(session, OPERATOR, suited.SLUG, submission, RunDetails(team_id=team_id))
     (problem, *_) = caught.value.problems
     assert problem.line == 1
     assert "snapshot-3" in str(problem)

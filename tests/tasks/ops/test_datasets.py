@@ -14,7 +14,7 @@ from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Collection, Qrels, Task, Topic
 from leaderboard.errors import Conflict, Invalid
-from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import revisions
 from leaderboard.scoring.ops import collections
 from leaderboard.tasks.ops import datasets
 from leaderboard.tasks.ops.datasets import DatasetRequest

@@ -167,7 +167,7 @@ def test_a_draft_may_speak_the_other_dialect(database: Database, tmp_path: Path)
 def test_new_topics_have_a_half_of_their_own(database: Database, tmp_path: Path) -> None:
     """Replacing the topics of a blind task draws among them; once there is a run it is too late."""
     build.task(database, tmp_path, visibility="blind")
-    new = trec_topics.read_topics(build.topics_file(tmp_path, FOUR))
+    new = trec_topics.read(build.topics_file(tmp_path, FOUR))
     with database.write() as session:
         board_measures.replace(session, OPERATOR, "t", new)
     drawn = _public(database)

@@ -156,7 +156,7 @@ def test_a_kind_of_task_presets_what_is_shown_limits_and_runs_that_count(site: S
     ("change", "status", "sentence"),
     [
         ({"template": "none"}, 422, "kind of task"),
-        ({"topics": (io.BytesIO(b""), "")}, 422, "Topics file is missing"),
+        ({"topics": (io.BytesIO(b""), "")}, 422, "Choose a topics file"),
         ({"name": ""}, 422, "name"),
         ({"slug": "Not a slug"}, 422, "slug"),
         ({"slug": "robots"}, 409, "already"),

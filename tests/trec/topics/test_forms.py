@@ -249,7 +249,7 @@ def test_what_is_guessed_or_left_is_said(content: str, written: Written) -> None
     if asks:
         with pytest.raises(Invalid, match="Nothing is stored yet: check how the") as asked:
             file.require_seen("")
-        assert asked.value.facts["topic_fields"] == file.fields
+        assert asked.value.facts["fields"] == file.fields
         file.require_seen(asked.value.facts["topics_seen"])
         assert sentence in asked.value.message
 

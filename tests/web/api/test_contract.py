@@ -217,7 +217,7 @@ def test_a_team_is_named_by_its_old_parameter_until_2_0(site: Site, program: Pro
 
 def test_the_remedy_names_problems_only_where_there_are_some(site: Site, program: Programs) -> None:
     """A refusal in one sentence says to correct what it says."""
-    path = f"/tasks/robots/runs/x?team_id={site.world.owls}&kind=nonsense"
+    path = f"/tasks/robots/runs/x?team_id={site.world.owls}&kind=baseline"
     alone = program("Berta").ask("PUT", path, data=worlds.RUN).json
     assert ("problems" in alone, alone["remedy"]) == (False, "Correct the request as described in `detail`.")
 

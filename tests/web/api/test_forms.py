@@ -9,29 +9,7 @@ PERSON = "it is how a person proves who they are"
 OPERATOR = "no token operates the site; the operator has the command line"
 DESK = "people make these labels one by one; a program sends a file of its own as a revision"
 PAGE = "it only has computed what the page then shows"
-DONE_BY = {
-    "uploads.send": "send_run",
-    "checks.check": "check_run",
-    "run_facts.describe": "describe_run",
-    "reproduction_links.save": "say_what_a_run_reproduces",
-    "reproductions.ask": "compute_reproductions",
-    "organise.create": "make_task",
-    "settings.save": "settle_task",
-    "settings.topics": "replace_topics",
-    "settings.archive": "archive_task",
-    "people.change": "give_role",
-    "revisions.send": "draft_revision",
-    "pools.create": "make_pool",
-    "judging.judge": "judge",
-    "teams.rename_team": "describe_team",
-    "tokens.revoke": "revoke_token",
-    "webhooks.pause": "change_webhook",
-    "webhooks.resume": "change_webhook",
-    "pictures.save": "put_picture",
-    "imports.look": "import_task",
-    "imports.make": "import_task",
-    "suite_sending.send": "send_suite_run",
-}
+DONE_BY = {"tokens.revoke": "revoke_token", "imports.look": "import_task"}
 """Form -> the operation that does the same, where they are not one action."""
 NOT_DONE = {
     **dict.fromkeys(("accounts", "second_factor", "openid", "device_logins", "mail", "invitations"), PERSON),
@@ -39,7 +17,7 @@ NOT_DONE = {
     "members.link": "a link that lets into an account is made by a person",
     "tokens.make": "a token that made tokens could outlive its own end",
     "batches": "a program sends its files one by one, each with an answer of its own",
-    **dict.fromkeys(("many_comparisons.ask", "boards.standing", "intervals.ask", "pool_audits.ask"), PAGE),
+    **dict.fromkeys(("boards.standing", "intervals.ask", "pool_audits.ask"), PAGE),
     "revisions.ranks": PAGE,
     **dict.fromkeys(("labelling", "labelling_decisions", "labelling_desk"), DESK),
 }

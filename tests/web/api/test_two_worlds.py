@@ -20,7 +20,7 @@ from leaderboard.accounts.ops.tokens import TokenRequest
 from leaderboard.core.policy import Scope, viewer_of
 from leaderboard.db.tables import Account, ApiToken, Qrels
 from leaderboard.judging.api import judging
-from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import revisions
 from leaderboard.runs.ops import partial_uploads
 from leaderboard.tasks.api import pictures, teams
 from leaderboard.web.api import actions

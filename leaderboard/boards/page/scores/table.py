@@ -143,7 +143,7 @@ def require_details(access: TaskAccess) -> None:
 
 def _column(edition: Edition, measure: str | None) -> MeasureColumn:
     keys = [measure["key"] for measure in edition.measures]
-    key = edition.primary_measure if measure is None else parse(measure).key
+    key = edition.primary_measure if not measure else parse(measure).key
     if key not in keys:
         raise UnknownMeasure(f"{key} is not on this board; its measures are {', '.join(keys)}.")
     if why := refusal(parse(key).measure):

@@ -343,7 +343,7 @@ LABELS = Action(
         field="labels",
         missing="Choose a labels file.",
         body="FILES",
-        prepare=lambda file, _, source, settings: prepare(file.path, source.name),
+        prepare=lambda given, source: prepare(given.files["labels"].path, source.name),
     ),
     act=add,
     status=201,

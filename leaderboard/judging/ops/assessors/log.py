@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any, NamedTuple
 
-from msgspec import Meta
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -32,22 +31,32 @@ LONGEST = timedelta(days=60)
 """Maximum age of a judgment on arrival."""
 
 
+_KEY = Field(
+    title="Key",
+    help="Chosen by you, so that a repeated request is stored once.",
+    longest=judging.KEY_CHARACTERS,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class SentLabel:
-    """A judgment as submitted; grade null skips the document; key: chosen by you, so that it is stored once.
+    """A judgment as submitted; shown_at and saved_at are used for the pace."""
 
-    undone: withdraws an earlier judgment of the document. shown_at and saved_at: used for the pace;
-    sent_at: the time now by the same clock, so that a wrong clock does not matter.
-    """
-
-    key: Annotated[str, Meta(min_length=1, max_length=judging.KEY_CHARACTERS)]
-    docno: str
-    grade: int | None
-    note: str = ""
-    shown_at: Moment | None = None
-    saved_at: Moment | None = None
-    sent_at: Moment | None = None
-    undone: bool = False
+    key: Annotated[str, _KEY]
+    docno: Annotated[str, Field(title="Document", help="The document's identifier.", longest=2**16)]
+    grade: Annotated[int | None, Field(title="Grade", help="Null skips the document.", least=-99, most=99)]
+    note: Annotated[
+        str, Field(title="Note", help="Why, in your own words.", longest=judging.NOTE_CHARACTERS)
+    ] = ""
+    shown_at: Annotated[Moment | None, Field(title="Shown at", help="When the document was shown.")] = None
+    saved_at: Annotated[Moment | None, Field(title="Saved at", help="When your device saved it.")] = None
+    sent_at: Annotated[
+        Moment | None,
+        Field(title="Sent at", help="The time now by the same clock, so that a wrong clock does not matter."),
+    ] = None
+    undone: Annotated[
+        bool, Field(title="Withdrawn", help="Whether this withdraws the earlier judgment of the document.")
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,16 +153,34 @@ def undo_last(session: Session, token: str, number: int, topic_id: str) -> str |
     return last.docno if last is not None else None
 
 
-UNDO = Action(
-    name="undo_judgment",
-    summary="Withdraw the last judgment on a topic",
-    path="/judge/<token>/pools/<id:number>/topics/<topic:topic_id>/undo",
-    form="/judge/<token>/<id:number>/<topic:topic_id>/undo",
-    is_public=True,
-    scopes=(),
-    may=lambda session, _, token: judging.by_token(session, token),
-    act=lambda session, _, token, number, topic_id: undo_last(session, token, number, topic_id),
-    done=lambda _, docno: f"judgment of {docno} withdrawn" if docno else "nothing to withdraw",
+_BY_LINK: dict[str, Any] = {
+    "is_public": True,
+    "scopes": (),
+    "may": lambda session, _, token: judging.by_token(session, token),
+}
+ACTIONS = (
+    Action(
+        name="judge",
+        summary="Judge a document",
+        more="A repeated request with the same key is stored once.",
+        path="/judge/<token>/pools/<id:number>/topics/<topic:topic_id>",
+        form="/judge/<token>/<id:number>/<topic:topic_id>",
+        record=SentLabel,
+        plan=lambda session, _, *label: check(session, *label),
+        act=lambda session, _, token, number, topic_id, checked, sent: save(session, checked),
+        done=lambda _, is_new: "stored" if is_new else "judgment already stored",
+        status=201,
+        **_BY_LINK,
+    ),
+    Action(
+        name="undo_judgment",
+        summary="Withdraw the last judgment on a topic",
+        path="/judge/<token>/pools/<id:number>/topics/<topic:topic_id>/undo",
+        form="/judge/<token>/<id:number>/<topic:topic_id>/undo",
+        act=lambda session, _, *topic: undo_last(session, *topic),
+        done=lambda _, docno: f"judgment of {docno} withdrawn" if docno else "nothing to withdraw",
+        **_BY_LINK,
+    ),
 )
 
 
@@ -227,14 +254,7 @@ class Decision:
     docno: Annotated[str, Field(title="Document")]
     grade: Annotated[int, Field(title="Grade", least=-99, most=99)]
     note: Annotated[str, Field(title="Reason", rows=2, longest=judging.NOTE_CHARACTERS)] = ""
-    key: Annotated[
-        str,
-        Field(
-            title="Key",
-            help="Chosen by you, so that a repeated request is stored once.",
-            longest=judging.KEY_CHARACTERS,
-        ),
-    ]
+    key: Annotated[str, _KEY]
 
 
 def decide(session: Session, viewer: Viewer, slug: str, number: int, decision: Decision) -> bool:

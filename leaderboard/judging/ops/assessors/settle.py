@@ -20,7 +20,7 @@ from leaderboard.judging.ops.judging import GivenLabel, Place, settled_by
 from leaderboard.judging.ops.pools import pools
 from leaderboard.judging.ops.pools import previews as pool_documents
 from leaderboard.judging.ops.pools.previews import PoolDocument
-from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import revisions
 from leaderboard.scoring.ops.qrels import files, lines
 from leaderboard.scoring.ops.qrels.files import MAIN, Change, PreparedQrels
 from leaderboard.stats.assessors import RULES, RuleKey

@@ -38,7 +38,7 @@ from leaderboard.judging.ops.labelling import decisions, rounds
 from leaderboard.judging.ops.labelling import labels as given_labels
 from leaderboard.judging.ops.labelling.labels import ASSIGNMENTS, NUGGETS, UNSURE, LabelItem, of_answer
 from leaderboard.measures.answers.judged import Assignment
-from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import revisions
 from leaderboard.stats.assessors import RULES
 from leaderboard.trec.answers.record import Answer, words
 from leaderboard.trec.nuggets.assignments import AssignedNuggets, Assignments

@@ -17,7 +17,7 @@ from leaderboard.db.tables import Assessment, Pool, PoolTopic, Task, Topic
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.fields import Field
 from leaderboard.judging.ops.pools import previews as pool_documents
-from leaderboard.judging.ops.pools.previews import MOST_SECONDS, SECONDS, PoolDocument, Preview
+from leaderboard.judging.ops.pools.previews import MOST_SECONDS, SECONDS, PoolDocument, PoolPlan, Preview
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.pooling.methods import method
 from leaderboard.scoring.ops import collections, setting_values
@@ -300,6 +300,19 @@ def coordinated(session: Session, viewer: Viewer, slug: str) -> Task:
     return policy.own_task(session, viewer, slug, policy.coordinates)
 
 
+MAKE = Action(
+    name="make_pool",
+    summary="Create a pool",
+    more="Creates a draft; open it when its assessors have topics. For answers, it contains the cited "
+    "documents.",
+    path="/tasks/<slug>/pools",
+    form="/tasks/<slug>/pools",
+    may=coordinated,
+    record=PoolPlan,
+    plan=pool_documents.preview,
+    act=lambda session, viewer, _, previewed, plan: add(session, viewer, previewed, plan.note),
+    status=201,
+)
 ACTIONS = (
     Action(
         name="change_pool",
@@ -413,7 +426,7 @@ def _bring_in(
 IMPORT = Action(
     name="import_pool",
     summary="Import a pool from a file",
-    more="The body is the file, in NIST's pool format, as CSV or as JSON lines.",
+    more="The file is in NIST's pool format, CSV or JSON lines.",
     path="/tasks/<slug>/pools/import",
     form="/tasks/<slug>/pools/import",
     page="pools.index",
@@ -422,7 +435,7 @@ IMPORT = Action(
     file=File(
         field="pool",
         missing="Choose a pool file.",
-        prepare=lambda file, *_: (file.name, read_pool_file(file.path)),
+        prepare=lambda given, _: (given.files["pool"].name, read_pool_file(given.files["pool"].path)),
     ),
     act=_bring_in,
     status=201,

@@ -8,7 +8,7 @@ stratum's name (uint16); docnos joined; strata joined.
 
 import struct
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import median
 from typing import Annotated, Any, NamedTuple
 
@@ -17,19 +17,20 @@ from numpy import typing as npt
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from leaderboard import fields
 from leaderboard.answers.ops import answers
 from leaderboard.checksums import compressed, plain_bytes
 from leaderboard.core import kinds, policy, shown_names
 from leaderboard.core.policy import Viewer
 from leaderboard.db.tables import Run, Task, Topic
-from leaderboard.errors import Conflict, Invalid, Problem
-from leaderboard.fields import documented
+from leaderboard.errors import Conflict, Invalid
+from leaderboard.fields import Field
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.pooling.audit import holders
 from leaderboard.pooling.bound import BoundMethod
 from leaderboard.pooling.candidates import IntArray
-from leaderboard.pooling.methods import DEFAULT, Pooled, chosen_runs, method, pool
 from leaderboard.pooling.methods import BoundMethod as MethodsBoundMethod
+from leaderboard.pooling.methods import Pooled, chosen_runs, method, pool
 from leaderboard.scoring.ops import rankings as pool_rankings
 from leaderboard.scoring.ops import run_facts
 from leaderboard.scoring.ops.qrels import files, left_out, lines
@@ -47,34 +48,76 @@ LARGEST_SEED = 2**31 - 1
 MOST_PER_TEAM = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PooledRuns:
-    """Which runs are pooled, and how their documents are judged; chosen applies if runs is `chosen`.
-
-    cap: maximum runs per team; overlap: the share of documents that two assessors judge, which affects
-    only the hours.
-    """
-
-    runs: Annotated[str, documented(enum=list(WHICH))] = OFFICIAL
-    chosen: tuple[int, ...] = ()
-    primary_first: bool = False
-    cap: Annotated[int, documented(minimum=1, maximum=MOST_PER_TEAM)] | None = None
-    reuse: bool = True
-    seed: Annotated[int, documented(minimum=0, maximum=LARGEST_SEED)] = 1
-    seconds: Annotated[int, documented(minimum=1, maximum=MOST_SECONDS)] = SECONDS
-    overlap: Annotated[float, documented(minimum=0, maximum=1)] = 0.0
+Values = Mapping[str, str | int | float]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan(PooledRuns):
-    """A plan for a pool: spec as accepted by pooling.methods."""
+class PoolPlan:
+    """A plan for a pool: what it selects from which runs, and how that is judged."""
 
-    spec: Mapping[str, Any] = field(default_factory=lambda: dict(DEFAULT))
+    method: Annotated[
+        Values | None,
+        Field(
+            title="Method",
+            help="`name` and parameters of the pooling method; null for the default.",
+            is_of_api=True,
+        ),
+    ] = None
+    then: Annotated[
+        Values | None,
+        Field(title="Second stage", help="The second stage of a staged pool; null for none.", is_of_api=True),
+    ] = None
+    runs: Annotated[
+        str, Field(title="Runs to pool", help="official, all, or chosen (those of `chosen`).", choices=WHICH)
+    ] = OFFICIAL
+    chosen: Annotated[
+        tuple[int, ...], Field(title="Runs", help="The numbers of the runs to pool, if runs is `chosen`.")
+    ] = ()
+    primary_first: Annotated[
+        bool,
+        Field(
+            title="Teams’ primary runs first",
+            help="Whether they come first; the order breaks ties, and of each team the first runs are kept.",
+        ),
+    ] = False
+    cap: Annotated[
+        int | None, Field(title="Maximum runs per team", help="No limit if empty.", most=MOST_PER_TEAM)
+    ] = None
+    reuse: Annotated[
+        bool,
+        Field(
+            title="Reuse",
+            help="Whether to reuse judgments instead of judging documents again.",
+            option="reuse/--anew",
+        ),
+    ] = True
+    seed: Annotated[
+        int, Field(title="Seed", help="The same seed draws the same documents.", least=0, most=LARGEST_SEED)
+    ] = 1
+    seconds: Annotated[
+        int, Field(title="Seconds per document", help="To estimate the effort.", most=MOST_SECONDS)
+    ] = SECONDS
+    overlap: Annotated[
+        float,
+        Field(
+            title="Share judged by two assessors",
+            help="From 0 to 1; only estimates hours: the overlap itself is set when topics are assigned. "
+            "0.1 to 0.2 shows how well assessors agree.",
+            least=0,
+            most=1,
+        ),
+    ] = 0.0
+    note: Annotated[str, Field(title="Note", help="Purpose of the pool.")] = ""
+
+    def spec(self, usual: Mapping[str, Any]) -> dict[str, Any]:
+        """The method as pooling.methods accepts it; `usual` if it has none."""
+        then = {} if self.then is None else {"then": dict(self.then)}
+        return {**(usual if self.method is None else self.method), **then}
 
     def hours(self, documents: int) -> float:
         """Hours for one person to judge n documents, with the overlap counted twice.
 
-        >>> Plan(seconds=30, overlap=0.2).hours(1200)
+        >>> PoolPlan(seconds=30, overlap=0.2).hours(1200)
         12.0
         """
         return documents * (1.0 + self.overlap) * self.seconds / 3600
@@ -99,14 +142,9 @@ def require_fitting(task: Task, bound: MethodsBoundMethod) -> None:
         )
 
 
-def check_plan(plan: Plan) -> None:
-    """Raise Invalid naming the field if a number of the plan is out of range."""
-    _within("runs", plan.runs in WHICH, f"must be one of {', '.join(WHICH)}", plan.runs)
-    _within("seconds", 1 <= plan.seconds <= MOST_SECONDS, f"must be from 1 to {MOST_SECONDS}", plan.seconds)
-    _within("overlap", 0.0 <= plan.overlap <= 1.0, "must be from 0 to 1", plan.overlap)
-    _within("seed", 0 <= plan.seed <= LARGEST_SEED, f"must be a whole number up to {LARGEST_SEED}", plan.seed)
-    cap = 1 if plan.cap is None else plan.cap
-    _within("cap", 1 <= cap <= MOST_PER_TEAM, f"must be from 1 to {MOST_PER_TEAM}", cap)
+def check_plan(plan: PoolPlan) -> None:
+    """Raise Invalid naming each field that is out of range."""
+    fields.read(PoolPlan, fields.values(plan))
 
 
 def candidates(session: Session, viewer: Viewer, task: Task) -> tuple[PooledRun, ...]:
@@ -131,7 +169,7 @@ def candidates(session: Session, viewer: Viewer, task: Task) -> tuple[PooledRun,
     )
 
 
-def pooled_runs(plan: Plan, offered: Sequence[PooledRun]) -> tuple[PooledRun, ...]:
+def pooled_runs(plan: PoolPlan, offered: Sequence[PooledRun]) -> tuple[PooledRun, ...]:
     """The runs of the plan in tie-breaking order.
 
     Raises Invalid if a chosen run is not available, Conflict if none is left.
@@ -154,12 +192,11 @@ def pooled_runs(plan: Plan, offered: Sequence[PooledRun]) -> tuple[PooledRun, ..
     return tuple(chosen[place] for place in order)
 
 
-def bound_plan(plan: Plan, runs: Sequence[PooledRun]) -> MethodsBoundMethod:
-    """The plan's method; without priorities of runs, teams' primary runs come first.
+def bound_plan(spec: dict[str, Any], runs: Sequence[PooledRun]) -> MethodsBoundMethod:
+    """The method of a spec; without priorities of runs, teams' primary runs come first.
 
     Raises Invalid with a sentence on the allowed values.
     """
-    spec = dict(plan.spec)
     if spec.get("name") == "priority" and not spec.get("priorities"):
         spec["priorities"] = [1 if run.primary else 2 for run in runs]
     try:
@@ -190,12 +227,6 @@ def sentence(error: ValueError) -> str:
     """
     text = str(error)
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
-
-
-def _within(name: str, holds: bool, rule: str, value: object) -> None:
-    if not holds:
-        problem = Problem(f"{rule}.", field=name, value=str(value)[:40])
-        raise Invalid(f"The {name} cannot be used: the value {rule}.", [problem])
 
 
 _MAGIC = b"LBP1"
@@ -365,7 +396,7 @@ class Preview:
     task: str
     slug: str
     task_id: int
-    plan: Plan
+    plan: PoolPlan
     method: BoundMethod
     runs: tuple[PooledRun, ...]
     pools: tuple[TopicPool, ...]
@@ -411,7 +442,7 @@ class Preview:
         return median(topic.documents for topic in self.topics)
 
 
-def preview(session: Session, viewer: Viewer, slug: str, plan: Plan) -> Preview:
+def preview(session: Session, viewer: Viewer, slug: str, plan: PoolPlan) -> Preview:
     """Preview the pool of a plan; stores nothing.
 
     Reads the tops of all runs once. Raises NotFound, SignInNeeded or Forbidden unless the viewer organises
@@ -422,7 +453,7 @@ def preview(session: Session, viewer: Viewer, slug: str, plan: Plan) -> Preview:
         raise Conflict(f"{task.name} takes {task.kind}; pools are made from rankings or answers.")
     check_plan(plan)
     runs = pooled_runs(plan, candidates(session, viewer, task))
-    bound = bound_plan(plan, runs)
+    bound = bound_plan(plan.spec(kinds.of(task.kind).usual_pool), runs)
     require_fitting(task, bound)
     titles = titles_of(session, task)
     if not titles:

@@ -7,23 +7,19 @@ from typing import Any
 from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.errors import Invalid, Problem
 from leaderboard.judging.ops import side_by_side
 from leaderboard.judging.ops.assessors import log
-from leaderboard.judging.ops.assessors.log import SentLabel
 from leaderboard.judging.page.assessors import judging
 from leaderboard.judging.page.labelling import desk as labelling
 from leaderboard.judging.web.desks import private, unkept
 from leaderboard.runs.web.rankings import highlighted
 from leaderboard.web import actions
-from leaderboard.web.addresses import whole
 from leaderboard.web.rules import PUBLIC, rule
-from leaderboard.web.session import finish_reading, reading, writing
+from leaderboard.web.session import reading
 
 blueprint = Blueprint("judging", __name__)
 
 SKIP = "skip"
-LONGEST_MOMENT = 40
 
 
 @blueprint.get("/judge/<token>")
@@ -91,23 +87,23 @@ def documents(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     return unkept(Response(html, mimetype="text/html"))
 
 
-@blueprint.post("/judge/<token>/<id:number>/<topic:topic_id>")
-@rule(PUBLIC)
-def judge(token: str, number: int, topic_id: str) -> ResponseReturnValue:
-    """Store the form's judgment, then show the next document."""
+def _sent(**_: Any) -> dict[str, Any]:
+    """What a button says; its time is that of the request."""
     form, at, given = request.form, datetime.now(UTC), request.form.get("grade", "")
     # A button pressed twice is one judgment, but another button of the same page is a new one.
-    sent = SentLabel(
-        key=f"{form.get('key', '')}:{given}" if form.get("key") else "",
-        docno=form.get("docno", ""),
-        grade=None if given == SKIP else _grade(given),
-        note=form.get("note", "").replace("\r\n", "\n"),
-        shown_at=_moment("shown_at", form.get("shown_at")),
-        saved_at=at,
-        sent_at=at,
-    )
-    _save(token, number, topic_id, sent)
-    return redirect(url_for("judging.topic", token=token, number=number, topic_id=topic_id), 303)
+    return {
+        **form.to_dict(),
+        "key": f"{form['key']}:{given}" if form.get("key") else "",
+        "grade": None if given == SKIP else given or "no button",
+        "note": form.get("note", "").replace("\r\n", "\n"),
+        "saved_at": at,
+        "sent_at": at,
+    }
+
+
+def _judged(_: bool, **at: Any) -> ResponseReturnValue:
+    """The next document is shown."""
+    return redirect(url_for("judging.topic", **at), 303)
 
 
 def _undone(docno: str | None, token: str, number: int, topic_id: str) -> ResponseReturnValue:
@@ -116,35 +112,6 @@ def _undone(docno: str | None, token: str, number: int, topic_id: str) -> Respon
     return redirect(address, 303)
 
 
-actions.add_to(blueprint, (log.UNDO,), then={"undo_judgment": _undone})
-
-
-def _save(token: str, number: int, topic_id: str, sent: SentLabel) -> bool:
-    checked = log.check(reading(), token, number, topic_id, sent)
-    finish_reading()
-    with writing() as session:
-        return log.save(session, checked)
-
-
-def _grade(text: str) -> int:
-    grade = whole(text.removeprefix("-"), digits=2)
-    if grade is None:
-        raise _unreadable("grade", "must be one of the buttons.")
-    return -grade if text.startswith("-") else grade
-
-
-def _moment(name: str, text: Any) -> datetime | None:
-    """Parse a time as browsers write it; raises Invalid for other text."""
-    if text is None or text == "":
-        return None
-    try:
-        if not isinstance(text, str) or len(text) > LONGEST_MOMENT:
-            raise ValueError
-        moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise _unreadable(name, "must be a time such as 2026-05-31T23:59:00Z.") from None
-
-
-def _unreadable(field: str, rule: str) -> Invalid:
-    return Invalid(f"This judgment cannot be read: {field} {rule}", [Problem(rule, field=field)])
+actions.add_to(
+    blueprint, log.ACTIONS, reads={"judge": _sent}, then={"judge": _judged, "undo_judgment": _undone}
+)

@@ -3,18 +3,17 @@
 import math
 from typing import Any
 
-from flask import Blueprint, redirect, request, url_for
-from flask.typing import ResponseReturnValue
+from flask import Blueprint, request
 
 from leaderboard.errors import Invalid
 from leaderboard.judging.page.pools import audit_tables, audits
 from leaderboard.judging.page.pools.audits import AuditPage, Choice
 from leaderboard.scoring.ops.statistics.procedures.pool_simulations import SHARES
-from leaderboard.scoring.web.waiting import have_computed
-from leaderboard.web import http
+from leaderboard.scoring.ops.statistics.requests import computing
+from leaderboard.web import actions, http
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.charts import Curve, LineChart, line_chart
-from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("pool_audits", __name__)
@@ -53,12 +52,14 @@ def show(slug: str) -> AuditPage:
     return audits.page(reading(), viewer(), slug, choice)
 
 
-@blueprint.post("/tasks/<slug>/pools/audit")
-@rule(SIGNED_IN)
-def ask(slug: str) -> ResponseReturnValue:
-    """Queue the computation of everything that the page at this address needs."""
-    have_computed(show(slug).waiting)
-    return redirect(url_for("pool_audits.show", slug=slug, **_state()), 303)
+actions.add_to(
+    blueprint,
+    [
+        computing(
+            "ask", lambda _, __, slug: show(slug).waiting, "/tasks/<slug>/pools/audit", "pool_audits.show"
+        )
+    ],
+)
 
 
 def _state() -> dict[str, Any]:

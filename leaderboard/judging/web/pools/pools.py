@@ -4,26 +4,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import MultiDict
 
+from leaderboard import fields
 from leaderboard.core import kinds, policy
 from leaderboard.errors import Conflict, Invalid, LeaderboardError, Problem
 from leaderboard.judging.ops.pools import pools, previews
 from leaderboard.judging.ops.pools.pools import PoolFileQuery
-from leaderboard.judging.ops.pools.previews import OFFICIAL, SECONDS, WHICH, Plan, Preview
+from leaderboard.judging.ops.pools.previews import WHICH, PoolPlan, Preview
 from leaderboard.judging.page.pools import pools as new_pools
 from leaderboard.judging.page.pools.pools import PoolPage, TopicPage
-from leaderboard.judging.web.desks import or_again
 from leaderboard.pooling.methods import DEFAULT, METHODS, Method
 from leaderboard.pooling.parameters import LARGEST, Parameter
 from leaderboard.web import actions, http
-from leaderboard.web.addresses import whole
 from leaderboard.web.charts import BarChart, bar_chart
-from leaderboard.web.errors import status_of
+from leaderboard.web.errors import form_again
 from leaderboard.web.rules import SIGNED_IN, rule
-from leaderboard.web.session import reading, viewer, writing
+from leaderboard.web.session import reading, viewer
 
 STAGED = "staged"
 THEN = "then"
@@ -69,19 +68,15 @@ def method_form(values: Values, task_kind: str) -> MethodForm:
     )
 
 
-def plan(values: Values, task_kind: str) -> Plan:
-    """The plan in the values; raises Invalid naming the field that cannot be read."""
-    return Plan(
-        spec=_spec(values, task_kind),
-        runs=values.get("runs", OFFICIAL),
-        chosen=tuple(_whole("run", text) for text in values.getlist("run") if text),
-        primary_first=values.get("primary") == "first",
-        cap=_whole("cap", values["cap"]) if values.get("cap") else None,
-        reuse=values.get("reuse", "yes") != "no",
-        seed=_whole("seed", values.get("seed") or "1"),
-        seconds=_whole("seconds", values.get("seconds") or str(SECONDS)),
-        overlap=_share(values.get("overlap") or "0"),
-    )
+def asked(values: Values, task_kind: str) -> dict[str, Any]:
+    """The values of a plan's fields in the form; raises Invalid for a method that is not offered."""
+    return {
+        **values.to_dict(),
+        **_stages(values, task_kind),
+        "chosen": values.getlist("run"),
+        "primary_first": values.get("primary") == "first",
+        "reuse": values.get("reuse") != "no",
+    }
 
 
 def state_of_form(values: Values, task_kind: str) -> dict[str, list[str]]:
@@ -92,9 +87,9 @@ def state_of_form(values: Values, task_kind: str) -> dict[str, list[str]]:
     return {name: [text for text in values.getlist(name) if text] for name in values if name in names}
 
 
-def _spec(values: Values, task_kind: str) -> dict[str, Any]:
+def _stages(values: Values, task_kind: str) -> dict[str, Mapping[str, str] | None]:
     if "method" not in values:
-        return dict(kinds.of(task_kind).usual_pool)
+        return {"method": None, THEN: None}
     offered = kinds.of(task_kind).pool_methods
     if values["method"] not in offered:
         problem = Problem(
@@ -102,10 +97,10 @@ def _spec(values: Values, task_kind: str) -> dict[str, Any]:
         )
         raise Invalid(f"Choose one of {', '.join(offered)}.", [problem])
     form = method_form(values, task_kind)
-    spec: dict[str, Any] = {"name": form.method.name, **_given(form.method, form.fields)}
-    if form.then is not None:
-        spec[THEN] = {"name": form.then.name, **_given(form.then, form.then_fields)}
-    return spec
+    return {
+        "method": {"name": form.method.name, **_given(form.method, form.fields)},
+        THEN: {"name": form.then.name, **_given(form.then, form.then_fields)} if form.then else None,
+    }
 
 
 def _given(method: Method, fields: Sequence[Field]) -> Mapping[str, str]:
@@ -145,22 +140,6 @@ def _default(method: Method, parameter: Parameter) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _whole(name: str, text: str) -> int:
-    number = whole(text, digits=10)
-    if number is None:
-        problem = Problem("must be a whole number.", "Enter digits only.", field=name, value=text[:40])
-        raise Invalid(f"{name.capitalize()} must be a whole number.", [problem])
-    return number
-
-
-def _share(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        problem = Problem("must be a number from 0 to 1.", field="overlap", value=text[:40])
-        raise Invalid("The overlap must be a number from 0 to 1.", [problem]) from None
-
-
 blueprint = Blueprint("pools", __name__)
 
 MIMETYPES = {"nist": "text/plain", "csv": "text/csv", "jsonl": "application/jsonl"}
@@ -198,19 +177,17 @@ def index_export(slug: str, form: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def new(slug: str) -> ResponseReturnValue:
     """The form of a new pool and, on request, its preview."""
-    return _new_page(slug)
+    try:
+        preview = _preview(slug) if request.args.get("step") == "preview" else None
+        return http.page(_new_page(slug, preview=preview))
+    except (Conflict, Invalid) as error:
+        return form_again(_new_page(slug, error), error)
 
 
-def _new_page(slug: str, error: LeaderboardError | None = None) -> Response:
-    values = request.values
+def _new_page(slug: str, error: LeaderboardError | None = None, preview: Preview | None = None) -> str:
+    values, usual = request.values, {**fields.empty(PoolPlan), "overlap": 0.1}
     offer = new_pools.offer(reading(), viewer(), slug)
-    preview = None
-    if error is None and values.get("step") == "preview":
-        try:
-            preview = previews.preview(reading(), viewer(), slug, plan(values, offer.of.kind))
-        except (Conflict, Invalid) as wrong:
-            error = wrong
-    html = render_template(
+    return render_template(
         "judging/pools/new.html",
         page=offer,
         preview=preview,
@@ -221,14 +198,12 @@ def _new_page(slug: str, error: LeaderboardError | None = None) -> Response:
         methods=kinds.of(offer.of.kind).pool_methods,
         which=WHICH,
         values=values,
+        plan=actions.form(PoolPlan, shown={**usual, **values.to_dict()}),
         args=state_of_form(values, offer.of.kind),
         error=error,
         chart=_bars(preview) if preview else None,
         rows_at_first=ROWS_AT_FIRST,
     )
-    if error is None:
-        return http.page(html)
-    return Response(html, status_of(error), mimetype="text/html")
 
 
 @blueprint.get("/tasks/<slug>/pools/new.<form:form>")
@@ -239,19 +214,11 @@ def new_export(slug: str, form: str) -> ResponseReturnValue:
 
 
 def _preview(slug: str) -> Preview:
-    task = policy.own_task(reading(), viewer(), slug, policy.knows)
-    return previews.preview(reading(), viewer(), slug, plan(request.values, task.kind))
+    return previews.preview(reading(), viewer(), slug, fields.read(PoolPlan, _asked(slug)))
 
 
-@blueprint.post("/tasks/<slug>/pools")
-@rule(SIGNED_IN)
-@or_again(_new_page)
-def create(slug: str) -> ResponseReturnValue:
-    """Create the previewed pool as a draft."""
-    asker, preview = viewer(), _preview(slug)
-    with writing() as session:
-        number = pools.add(session, asker, preview, request.form.get("note", ""))
-    return redirect(url_for("pools.show", slug=slug, number=number), 303)
+def _asked(slug: str) -> dict[str, Any]:
+    return asked(request.values, policy.own_task(reading(), viewer(), slug, policy.knows).kind)
 
 
 def _show_html(page: PoolPage) -> str:
@@ -299,6 +266,13 @@ def topic(slug: str, number: int, topic_id: str) -> TopicPage:
     return new_pools.topic_page(reading(), viewer(), slug, number, topic_id)
 
 
+actions.add_to(
+    blueprint,
+    (pools.MAKE,),
+    _new_page,
+    reads={"make_pool": _asked},
+    then={"make_pool": lambda number, slug: redirect(url_for("pools.show", slug=slug, number=number), 303)},
+)
 actions.add_to(
     blueprint,
     (pools.IMPORT, *pools.ACTIONS),

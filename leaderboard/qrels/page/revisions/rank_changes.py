@@ -17,8 +17,8 @@ from leaderboard.core.policy import TaskAccess, Viewer, of_phase
 from leaderboard.db.tables import Run, Task, Topic
 from leaderboard.errors import Conflict, Invalid, LeaderboardError
 from leaderboard.measures.naming import parse
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import Draft
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import Draft
 from leaderboard.qrels.page.revisions import judgment_changes
 from leaderboard.qrels.page.revisions.judgment_changes import Changes, GradeChange, TopicChange, TopicMeans
 from leaderboard.scoring.ops import collections

@@ -8,7 +8,7 @@ same board always shows the same p. SciPy is not needed here: evaluators import 
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -18,11 +18,13 @@ from sqlalchemy import ColumnElement, delete, func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.core import throttles
+from leaderboard.core.actions import Action, by_account
 from leaderboard.core.jobs import queue
-from leaderboard.core.policy import Viewer, require_account
+from leaderboard.core.policy import Scope, Viewer, require_account
 from leaderboard.db.engine import add_unless_taken, lock_row, now
 from leaderboard.db.tables import Account, Job, Statistic
 from leaderboard.errors import OverQuota
+from leaderboard.fields import Field
 from leaderboard.memory import Kept, MemoryBudget, budget
 from leaderboard.scoring.ops import board_measures
 from leaderboard.scoring.ops.evaluations.shown import Source
@@ -345,6 +347,40 @@ def ask_for(session: Session, viewer: Viewer, waiting: Iterable[WaitingResult]) 
         key = f"comparison ip {throttles.network(viewer.ip)}"
         throttles.spend(session, key, MOST_OF_A_NETWORK, timedelta(hours=1))
         have_computed(session, request, account_id)
+
+
+MEASURE = Field(
+    title="Measure", help="The key of a measure, such as `nDCG@10`; default: the primary measure."
+)
+
+
+def computing(
+    name: str, waiting: Callable[..., Sequence[WaitingResult]], form: str = "", page: str = "", **more: Any
+) -> Action:
+    """The action that has computed what a page waits for: `waiting(session, viewer, *placeholders, record)`.
+
+    Its form, where it has one, keeps the state of the page in its address.
+    """
+
+    def ask(session: Session, viewer: Viewer, *given: Any) -> int:
+        results: Sequence[WaitingResult] = given[-2 if "record" in more else -1]
+        if results:
+            ask_for(session, viewer, results)
+        return len(results)
+
+    return Action(
+        name=name,
+        form=form,
+        page=page,
+        may=by_account,
+        plan=waiting,
+        act=ask,
+        done=lambda _, count: f"{count} results requested",
+        scopes=(Scope.READ, Scope.SUBMIT, Scope.ORGANISE),
+        status=202,
+        is_query=True,
+        **{"summary": "Have computed what a page waits for"} | more,
+    )
 
 
 def _waiting_of(session: Session, account_id: int) -> int:

@@ -10,8 +10,8 @@ from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.demo import answers
 from leaderboard.demo.answers import AnswerRevision
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import NewRevision
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import NewRevision
 from leaderboard.runs.ops import demo as sending
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.tasks.ops.drafts import TaskDraft

@@ -9,9 +9,9 @@ from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
 from leaderboard.judging.ops.pools import pools, previews
-from leaderboard.judging.ops.pools.previews import Plan
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import NewRevision
+from leaderboard.judging.ops.pools.previews import PoolPlan
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import NewRevision
 from leaderboard.runs.ops import demo as sending
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.scoring.ops.qrels import files
@@ -83,7 +83,9 @@ def _pool(database: Database) -> None:
             for run in previews.candidates(session, OPERATOR, task)
             if run.name not in demo.UNPOOLED
         ]
-        plan = Plan({"name": "depth", "depth": demo.POOL_DEPTH}, runs=previews.CHOSEN, chosen=tuple(pooled))
+        plan = PoolPlan(
+            {"name": "depth", "depth": demo.POOL_DEPTH}, runs=previews.CHOSEN, chosen=tuple(pooled)
+        )
         preview = previews.preview(session, OPERATOR, demo.SLUG, plan)
     with database.write() as session:
         number = pools.add(session, OPERATOR, preview, demo.revisions()[-1].note)

@@ -2,19 +2,22 @@
 
 import hashlib
 from dataclasses import dataclass
+from typing import Annotated, Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
 from leaderboard.checksums import belonging_to, damaged
 from leaderboard.core import policy
+from leaderboard.core.actions import Action, File, Given
 from leaderboard.core.picture_kinds import KINDS, PictureKind
 from leaderboard.core.policy import Viewer
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Task, TaskPicture
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.scoring.ops import setting_values
-from leaderboard.tasks.ops.pictures.prepare import PreparedPicture
+from leaderboard.tasks.ops.pictures.prepare import PreparedPicture, prepare
 
 ADDRESS = 16
 """Number of digest digits in a picture's address."""
@@ -47,17 +50,19 @@ class PictureFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PictureRequest:
-    """A request to set a picture: new bytes, or None to change only the text.
+class PictureChange:
+    """A change to a picture."""
 
-    seen: the stamp of the picture shown in the form, None if none was shown.
-    """
+    reason: Annotated[str, Field(title="Reason (shown to participants)", help="Why it was changed.")] = ""
+    seen: Annotated[str | None, Field(title="Picture seen", is_carried=True)] = None
+    """The stamp of the picture shown in the form, None if none was shown."""
 
-    kind: PictureKind
-    alt: str
-    picture: PreparedPicture | None = None
-    reason: str = ""
-    seen: str | None = None
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PictureText(PictureChange):
+    """The text of a picture, and the reason for a change."""
+
+    alt: Annotated[str, Field(title="Alternative text, for screen readers", help="What it shows.")]
 
 
 def kind_named(name: str) -> PictureKind:
@@ -102,42 +107,45 @@ def stamp(head: PictureHead | None) -> str:
     return setting_values.stamp(_words(head))
 
 
-def put(session: Session, viewer: Viewer, slug: str, wanted: PictureRequest) -> PictureHead:
-    """Give the task a logo or a picture, or the one it has another text.
+def put(
+    session: Session, viewer: Viewer, slug: str, kind: str, given: PreparedPicture | None, wanted: PictureText
+) -> PictureHead:
+    """Give the task a logo or a picture, or, without new bytes, the one it has another text.
 
     Raises Invalid without a text and without a picture to describe, Conflict where another one is there than
     was seen, and as `policy.own_task` does.
     """
     task = policy.own_task(session, viewer, slug)
     lock_row(session, Task, task.id)
-    row = _row(session, task, wanted.kind)
+    row = _row(session, task, kind_named(kind))
     before = _head(row) if row else None
-    _refuse_unseen(session, viewer, task, wanted, before)
-    alt, at = _checked(wanted, before), now(session)
+    _refuse_unseen(session, viewer, task, kind, before, wanted)
+    alt, at = _checked(kind, wanted, has_file=given is not None or row is not None), now(session)
     if row is None:
-        row = TaskPicture(task_id=task.id, kind=wanted.kind.name)
+        row = TaskPicture(task_id=task.id, kind=kind)
     row.alt, row.created_at = alt, at
-    if (given := wanted.picture) is not None:
+    if given is not None:
         row.body, row.width, row.height = given.body, given.width, given.height
         row.sha256 = hashlib.sha256(given.body).hexdigest()
     session.add(row)
     session.flush()
     after = _head(row)
-    _note(session, viewer, task, wanted, before, after)
+    _note(session, viewer, task, kind, before, after, wanted)
     return after
 
 
-def remove(session: Session, viewer: Viewer, slug: str, wanted: PictureRequest) -> None:
-    """Remove the logo or picture of a task; raises NotFound if absent, and as `put` does."""
+def remove(session: Session, viewer: Viewer, slug: str, kind: str, asked: PictureChange) -> str:
+    """Remove the logo or picture of a task; its kind. Raises NotFound if absent, and as `put` does."""
     task = policy.own_task(session, viewer, slug)
     lock_row(session, Task, task.id)
-    row = _row(session, task, wanted.kind)
+    row = _row(session, task, kind_named(kind))
     if row is None:
-        raise NotFound(f"{task.name} has no {wanted.kind.name}.")
+        raise NotFound(f"{task.name} has no {kind}.")
     before = _head(row)
-    _refuse_unseen(session, viewer, task, wanted, before)
+    _refuse_unseen(session, viewer, task, kind, before, asked)
     session.delete(row)
-    _note(session, viewer, task, wanted, before, None)
+    _note(session, viewer, task, kind, before, None, asked)
+    return kind
 
 
 def _row(session: Session, task: Task, kind: PictureKind) -> TaskPicture | None:
@@ -151,19 +159,18 @@ def _head(row: TaskPicture) -> PictureHead:
 
 
 def _refuse_unseen(
-    session: Session, viewer: Viewer, task: Task, wanted: PictureRequest, before: PictureHead | None
+    session: Session, viewer: Viewer, task: Task, kind: str, before: PictureHead | None, asked: PictureChange
 ) -> None:
-    if wanted.seen is not None and wanted.seen != stamp(before):
-        name = wanted.kind.name
-        who = setting_values.who_changed(session, viewer, task, {name}, name)
-        raise Conflict(f"{who} {setting_values.SAVE_AGAIN}", changed=[name])
+    if asked.seen is not None and asked.seen != stamp(before):
+        who = setting_values.who_changed(session, viewer, task, {kind}, kind)
+        raise Conflict(f"{who} {setting_values.SAVE_AGAIN}", changed=[kind])
 
 
-def _checked(wanted: PictureRequest, before: PictureHead | None) -> str:
+def _checked(kind: str, asked: PictureText, *, has_file: bool) -> str:
     """The text, in a line; raises Invalid."""
-    alt, kind = " ".join(wanted.alt.split()), wanted.kind.name
+    alt = " ".join(asked.alt.split())
     problems = []
-    if wanted.picture is None and before is None:
+    if not has_file:
         problems.append(Problem("needs a file.", "Choose a PNG, JPEG, WebP or GIF file.", field=kind))
     if not 1 <= len(alt) <= ALT_CHARACTERS:
         rule = f"must have 1 to {ALT_CHARACTERS} characters."
@@ -178,14 +185,50 @@ def _note(
     session: Session,
     viewer: Viewer,
     task: Task,
-    wanted: PictureRequest,
+    kind: str,
     before: PictureHead | None,
     after: PictureHead | None,
+    asked: PictureChange,
 ) -> None:
-    name, reason = wanted.kind.name, " ".join(wanted.reason.split())
-    setting_values.note_change(session, viewer, task, name, _words(before), _words(after), reason)
+    reason = " ".join(asked.reason.split())
+    setting_values.note_change(session, viewer, task, kind, _words(before), _words(after), reason)
 
 
 def _words(head: PictureHead | None) -> str:
     """A picture in the list of changes: its text, and digits that another one does not have."""
     return "" if head is None else f"{head.alt} ({head.width} × {head.height} pixels, {head.sha256[:8]})"
+
+
+def _own(session: Session, viewer: Viewer, slug: str, kind: str) -> None:
+    policy.own_task(session, viewer, slug)
+    kind_named(kind)
+
+
+def _prepare(given: Given, _: PictureText) -> PreparedPicture | None:
+    file = given.files.get("file")
+    return prepare(file.path, kind_named(given.at[1])) if file else None
+
+
+_AT: Any = {"path": "/tasks/<slug>/pictures/<kind>", "page": "settings.show", "may": _own}
+PUT = Action(
+    name="put_picture",
+    summary="Set the logo or picture of a task",
+    more="The body is the file: PNG, JPEG, WebP or the first frame of a GIF, of at most 5 MB. It is scaled "
+    "and re-encoded on a white background. kind: logo or picture.",
+    method="PUT",
+    form="/tasks/<slug>/settings/pictures/<kind>",
+    record=PictureText,
+    file=File(field="file", body="PICTURE", prepare=_prepare),
+    act=put,
+    **_AT,
+)
+REMOVE = Action(
+    name="remove_picture",
+    summary="Remove the logo or picture of a task",
+    method="DELETE",
+    form="/tasks/<slug>/settings/pictures/<kind>/remove",
+    record=PictureChange,
+    act=remove,
+    done=lambda _, kind: f"{kind} removed",
+    **_AT,
+)

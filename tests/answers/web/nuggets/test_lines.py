@@ -192,8 +192,8 @@ def test_a_line_is_made_by_the_form(
     form = pages.form(client.get("/tasks/t/revisions"), "/tasks/t/revisions")
 
     def send(**change: str) -> str:
-        file = {"assignments": (io.BytesIO(lines), "labels.jsonl"), "assignments_by": "machine"}
-        named = {"assignments_name": "Llama", "note": "Again.", "line": "llama"}
+        file = {"assignments": (io.BytesIO(lines), "labels.jsonl"), "by-assignments": "machine"}
+        named = {"name-assignments": "Llama", "note": "Again.", "line": "llama"}
         answer = client.post("/tasks/t/revisions", data={**form, **file, **named, **change})
         assert answer.status_code == 303, pages.main(answer)
         return str(answer.headers["Location"])

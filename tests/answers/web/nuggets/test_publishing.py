@@ -49,7 +49,7 @@ def _labels(worse: Iterable[str] = ("two", "three")) -> list[answers.Line]:
 def _send(client: FlaskClient, **change: object) -> str:
     fields = pages.form(client.get(LIST), LIST)
     labels = {"assignments": _file(_labels(), "labels.jsonl")}
-    made_by = {"assignments_by": "machine", "assignments_name": "GPT-4o"}
+    made_by = {"by-assignments": "machine", "name-assignments": "GPT-4o"}
     response = client.post(LIST, data={**fields, "note": "First ones.", **labels, **made_by, **change})
     assert response.status_code == 303, pages.main(response)
     return response.headers["Location"]

@@ -16,7 +16,7 @@ from leaderboard.judging.ops.assessors.log import Decision
 from leaderboard.judging.ops.assessors.settle import Choice, SettledPool, Settling
 from leaderboard.judging.ops.pools.previews import PoolDocument
 from leaderboard.judging.page.assessors import agreement, settled
-from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import revisions
 from tests.make import build, judged, pools
 
 

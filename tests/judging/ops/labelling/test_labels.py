@@ -15,7 +15,7 @@ from leaderboard.judging.ops.labelling import decisions, labels, rounds, settled
 from leaderboard.judging.ops.labelling.labels import SentItemLabel
 from leaderboard.judging.ops.labelling.rounds import RoundPlan
 from leaderboard.judging.ops.labelling.settled import SettledLabels
-from leaderboard.qrels import ops as revision_drafts
+from leaderboard.qrels.ops import revisions as revision_drafts
 from leaderboard.runs.ops import withdrawals
 from leaderboard.trec.nuggets.assignments import read_assignments
 from leaderboard.trec.nuggets.support import read_support

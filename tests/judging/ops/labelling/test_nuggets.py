@@ -13,7 +13,7 @@ from leaderboard.judging.ops.judging import PersonalLink
 from leaderboard.judging.ops.labelling import decisions, labels, rounds, settled
 from leaderboard.judging.ops.labelling.decisions import SentNugget
 from leaderboard.judging.ops.labelling.settled import SettledNuggets
-from leaderboard.qrels import ops as revision_drafts
+from leaderboard.qrels.ops import revisions as revision_drafts
 from leaderboard.trec.nuggets.sets import read_nuggets
 from tests.make import labelled
 

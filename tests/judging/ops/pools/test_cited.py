@@ -11,7 +11,7 @@ from leaderboard.db.engine import Database
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.judging.ops import combined
 from leaderboard.judging.ops.pools import pools, previews
-from leaderboard.judging.ops.pools.previews import Plan, Preview
+from leaderboard.judging.ops.pools.previews import PoolPlan, Preview
 from leaderboard.judging.page.pools import pools as pool_pages
 from leaderboard.pooling.methods import method
 from leaderboard.pooling.registry import OF_ANSWERS
@@ -37,7 +37,7 @@ def task(database: Database, tmp_path: Path) -> Database:
 
 def _preview(database: Database, **spec: Any) -> Preview:
     with database.read() as session:
-        return previews.preview(session, OPERATOR, "t", Plan(spec=spec))
+        return previews.preview(session, OPERATOR, "t", PoolPlan(method=spec))
 
 
 def _documents(made: Preview) -> dict[str, list[str]]:
@@ -73,7 +73,7 @@ def test_only_methods_of_answers_are_offered(task: Database, tmp_path: Path) -> 
     build.run(task, tmp_path, {"1": ["a"]}, slug="ranked")
     for name in OF_ANSWERS:
         with task.read() as session, pytest.raises(Conflict, match="pools are made from rankings"):
-            previews.preview(session, OPERATOR, "ranked", Plan(spec={"name": name}))
+            previews.preview(session, OPERATOR, "ranked", PoolPlan(method={"name": name}))
         with pytest.raises(ValueError, match="cannot be a second stage"):
             method({"name": "staged", "then": {"name": name}})
     with pytest.raises(Invalid):

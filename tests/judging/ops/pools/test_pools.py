@@ -1,6 +1,7 @@
 """Pools from preview to file and back: what is counted, what is stored, and who may do what."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Assessment, Assessor, PoolTopic, QrelsRevision, Run, Task
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, SignInNeeded
 from leaderboard.judging.ops.pools import pools, previews
-from leaderboard.judging.ops.pools.previews import Plan, PoolDocument, Preview
+from leaderboard.judging.ops.pools.previews import PoolDocument, PoolPlan, Preview
 from leaderboard.judging.page.pools import pools as pages
 from leaderboard.pooling.methods import METHODS
 from leaderboard.scoring.ops import setting_values
@@ -26,7 +27,7 @@ from tests.make.pooled import GRADES, RUNS, fill
 Make = Callable[..., Preview]
 
 
-def _preview(database: Database, plan: Plan, slug: str = "t") -> Preview:
+def _preview(database: Database, plan: PoolPlan, slug: str = "t") -> Preview:
     with database.read() as session:
         return previews.preview(session, OPERATOR, slug, plan)
 
@@ -46,7 +47,7 @@ def test_a_preview_counts_documents_duplicates_and_who_brings_what(
 ) -> None:
     """Depth 3: nine places hold six documents, of which A has d3, B d6 and C d8 and d9 alone."""
     fill(database, tmp_path, judgments={"1": {"d1": 1, "d6": 0, "d5": 0}})
-    found = _preview(database, Plan({"name": "depth", "depth": 3}, seconds=60, overlap=0.5))
+    found = _preview(database, PoolPlan({"name": "depth", "depth": 3}, seconds=60, overlap=0.5))
     assert (found.entries, found.candidates, found.documents) == (9, 6, 6)
     assert (found.reused, found.to_judge, found.hours) == (2, 4, 0.1)
     assert [(each.name, each.documents, each.alone) for each in found.by_run] == [
@@ -68,7 +69,7 @@ def test_a_preview_counts_documents_duplicates_and_who_brings_what(
 def test_every_method_makes_a_pool(database: Database, tmp_path: Path, name: str) -> None:
     """Each has documents of the runs, each once, and a title in words."""
     fill(database, tmp_path)
-    number = _add(database, _preview(database, Plan({"name": name, "depth": 5}, reuse=False)))
+    number = _add(database, _preview(database, PoolPlan({"name": name, "depth": 5}, reuse=False)))
     docnos = [each.docno for each in _documents(database, number)]
     assert len(docnos) == len(set(docnos))
     assert set(docnos) <= set(GRADES)
@@ -82,14 +83,14 @@ def test_every_method_makes_a_pool(database: Database, tmp_path: Path, name: str
 def test_judgments_are_used_again_unless_they_are_not_wanted(database: Database, tmp_path: Path) -> None:
     """A pooled document that is judged keeps its grade and is not to be judged."""
     fill(database, tmp_path, judgments={"1": {"d1": 1, "d2": -1}})
-    plan = Plan({"name": "depth", "depth": 1})
+    plan = PoolPlan({"name": "depth", "depth": 1})
     number = _add(database, _preview(database, plan), " first ")
     assert [(each.docno, each.grade) for each in _documents(database, number)] == [
         ("d1", 1),
         ("d2", None),
         ("d8", None),
     ]
-    anew = _add(database, _preview(database, Plan(plan.spec, reuse=False)))
+    anew = _add(database, _preview(database, PoolPlan(plan.method, reuse=False)))
     assert [each.grade for each in _documents(database, anew)] == [None] * 3
     with database.read() as session:
         page = pages.page(session, OPERATOR, "t", number)
@@ -102,14 +103,14 @@ def test_stages_and_strata_are_kept_by_name(database: Database, tmp_path: Path) 
     """A staged pool names its stages; of a sample, what was not drawn is kept as unjudged."""
     fill(database, tmp_path, judgments=None)
     staged = {"name": "staged", "depth": 1, "budget": 4, "then": {"name": "rrf"}}
-    number = _add(database, _preview(database, Plan(staged)))
+    number = _add(database, _preview(database, PoolPlan(staged)))
     assert [(each.docno, each.stratum) for each in _documents(database, number)] == [
         ("d1", "depth"),
         ("d2", "depth"),
         ("d8", "depth"),
         ("d3", "rrf"),
     ]
-    made = _preview(database, Plan({"name": "stratified", "strata": [[2, 1], [9, 0.4]]}))
+    made = _preview(database, PoolPlan({"name": "stratified", "strata": [[2, 1], [9, 0.4]]}))
     rows = _documents(database, _add(database, made))
     drawn = [each for each in rows if each.grade is None]
     assert [each.docno for each in drawn[:2]] == ["d1", "d2"]
@@ -124,7 +125,7 @@ def test_an_adaptive_pool_has_all_it_may_come_to_and_judges_its_budget(
 ) -> None:
     """The budget counts what is judged already."""
     fill(database, tmp_path, judgments={"1": {"d1": 1}})
-    made = _preview(database, Plan({"name": "hedge", "budget": 4}))
+    made = _preview(database, PoolPlan({"name": "hedge", "budget": 4}))
     assert (made.documents, made.reused, made.to_judge) == (4, 1, 3)
     assert len(_documents(database, _add(database, made))) == 9
 
@@ -136,7 +137,7 @@ def test_distractors_are_left_out(database: Database, tmp_path: Path) -> None:
     with database.write() as session:
         packed = pack_distractors({b"d8", b"elsewhere"})
         session.execute(update(QrelsRevision).values(distractors=packed))
-    made = _preview(database, Plan({"name": "depth", "depth": 1}, reuse=False))
+    made = _preview(database, PoolPlan({"name": "depth", "depth": 1}, reuse=False))
     number = _add(database, made)
     assert [each.docno for each in _documents(database, number)] == ["d1", "d2"]
 
@@ -150,14 +151,14 @@ def test_runs_are_chosen_capped_and_put_in_order(database: Database, tmp_path: P
         session.execute(update(Run).where(Run.id == ids["A2"]).values(final_at=now(session)))
 
     def names(**options: Any) -> list[str]:
-        plan = Plan({"name": "depth", "depth": 1}, **options)
+        plan = PoolPlan({"name": "depth", "depth": 1}, **options)
         return [run.name for run in _preview(database, plan).runs]
 
     assert names() == ["A", "B", "C", "A2"]
     assert names(primary_first=True) == ["A2", "A", "B", "C"]
     assert names(primary_first=True, cap=1) == ["A2", "B", "C"]
     assert names(runs="chosen", chosen=(ids["C"], ids["A"])) == ["A", "C"]
-    assert _preview(database, Plan({"name": "priority", "depth": 1})).method.values["priorities"] == (
+    assert _preview(database, PoolPlan({"name": "priority", "depth": 1})).method.values["priorities"] == (
         2,
         2,
         2,
@@ -173,36 +174,37 @@ def test_runs_are_chosen_capped_and_put_in_order(database: Database, tmp_path: P
 @pytest.mark.parametrize(
     ("plan", "says"),
     [
-        (Plan({"name": "none"}), "Unknown pooling method"),
-        (Plan({"name": "depth", "depth": 0}), "Depth must be|depth must be"),
-        (Plan(seconds=0), "seconds"),
-        (Plan(overlap=2.0), "overlap"),
-        (Plan(cap=0), "cap"),
-        (Plan(seed=-1), "seed"),
-        (Plan(runs="some"), "runs"),
+        (PoolPlan({"name": "none"}), "Unknown pooling method"),
+        (PoolPlan({"name": "depth", "depth": 0}), "Depth must be|depth must be"),
+        (PoolPlan(seconds=0), "seconds"),
+        (PoolPlan(overlap=2.0), "overlap"),
+        (PoolPlan(cap=0), "cap"),
+        (PoolPlan(seed=-1), "seed"),
+        (PoolPlan(runs="some"), "runs"),
     ],
 )
 def test_a_plan_that_cannot_be_carried_out_is_refused(
-    database: Database, tmp_path: Path, plan: Plan, says: str
+    database: Database, tmp_path: Path, plan: PoolPlan, says: str
 ) -> None:
     """The message names what is wrong."""
     fill(database, tmp_path)
-    with pytest.raises(Invalid, match=says):
+    with pytest.raises(Invalid) as refused:
         _preview(database, plan)
+    assert re.search(says, str([refused.value.message, *(each.field for each in refused.value.problems)]))
 
 
 def test_without_runs_there_is_no_pool(database: Database, tmp_path: Path) -> None:
     """The organiser is told, and nothing is made."""
     build.task(database, tmp_path)
     with pytest.raises(Conflict, match="no runs to pool"):
-        _preview(database, Plan())
+        _preview(database, PoolPlan())
 
 
 @pytest.mark.dialect
 def test_states_follow_one_another_and_only_a_draft_is_discarded(database: Database, tmp_path: Path) -> None:
     """Draft, open, closed, open again; numbers are not given twice while a later pool is there."""
     fill(database, tmp_path)
-    made = _preview(database, Plan({"name": "depth", "depth": 2}, reuse=False))
+    made = _preview(database, PoolPlan({"name": "depth", "depth": 2}, reuse=False))
     for expected in (1, 2):
         assert _add(database, made) == expected
     for state in (pools.OPEN, pools.CLOSED, pools.OPEN):
@@ -222,7 +224,7 @@ def test_states_follow_one_another_and_only_a_draft_is_discarded(database: Datab
 def test_progress_counts_documents_once(database: Database, tmp_path: Path) -> None:
     """Two labels of a document count once, one that was undone not at all, a skip as skipped."""
     fill(database, tmp_path, judgments=None)
-    _add(database, _preview(database, Plan({"name": "depth", "depth": 2})))
+    _add(database, _preview(database, PoolPlan({"name": "depth", "depth": 2})))
     with database.write() as session:
         at = now(session)
         people = [Assessor(task_id=1, name=name, created_at=at) for name in ("Ada", "Bob")]
@@ -256,14 +258,14 @@ def test_only_organisers_see_pools(database: Database, tmp_path: Path) -> None:
         with pytest.raises(Forbidden):
             pages.index(session, other, "t")
         with pytest.raises(Forbidden):
-            previews.preview(session, other, "t", Plan())
+            previews.preview(session, other, "t", PoolPlan())
 
 
 @pytest.mark.dialect
 def test_a_pool_goes_out_and_comes_back_as_a_file(database: Database, tmp_path: Path) -> None:
     """CSV keeps order and stratum; documents judged already are part of it, those not drawn are not."""
     fill(database, tmp_path, judgments={"1": {"d1": 1}})
-    made = _preview(database, Plan({"name": "stratified", "strata": [[2, 1], [9, 0.4]]}))
+    made = _preview(database, PoolPlan({"name": "stratified", "strata": [[2, 1], [9, 0.4]]}))
     number = _add(database, made)
     with database.read() as session:
         text = "".join(pools.exported(session, OPERATOR, "t", number, "csv"))
@@ -292,7 +294,7 @@ def test_a_pool_opens_once_its_grades_and_texts_are_settled(database: Database, 
     """Judgments up to 3 and a desk of 0 and 1: the grades are asked for, and every desk then has them."""
     fill(database, tmp_path)
     build.revise(database, tmp_path, {"1": {"d1": 3, "d2": 0}, "2": {"d1": 1}})
-    _add(database, _preview(database, Plan({"name": "depth", "depth": 4})))
+    _add(database, _preview(database, PoolPlan({"name": "depth", "depth": 4})))
     with database.read() as session:
         ready = pages.page(session, OPERATOR, "t", 1).ready
     assert ready is not None
@@ -318,7 +320,7 @@ def test_a_pool_opens_once_its_grades_and_texts_are_settled(database: Database, 
 def test_a_pool_without_documents_is_not_opened(database: Database, tmp_path: Path) -> None:
     """Nobody could judge anything in it."""
     fill(database, tmp_path)
-    assert _add(database, _preview(database, Plan({"name": "depth", "depth": 1}))) == 1
+    assert _add(database, _preview(database, PoolPlan({"name": "depth", "depth": 1}))) == 1
     with database.write() as session:
         session.execute(delete(PoolTopic))
         with pytest.raises(Conflict, match="Pool 1 has no document"):

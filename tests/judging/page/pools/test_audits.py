@@ -11,7 +11,7 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Assessment, Assessor, Run, Task
 from leaderboard.errors import Invalid, NotFound, UnknownMeasure
 from leaderboard.judging.ops.pools import pools, previews
-from leaderboard.judging.ops.pools.previews import Plan
+from leaderboard.judging.ops.pools.previews import PoolPlan
 from leaderboard.judging.page.pools import audit_tables, audits
 from leaderboard.judging.page.pools.audits import AuditPage, Choice
 from tests.make import build
@@ -113,7 +113,7 @@ def test_one_team_is_audited_run_by_run(database: Database, tmp_path: Path) -> N
 def test_the_runs_of_a_judged_pool_are_the_pooled_ones(database: Database, tmp_path: Path) -> None:
     """As soon as somebody has judged a document of it."""
     ids = fill(database, tmp_path)
-    plan = Plan({"name": "depth", "depth": 3}, runs="chosen", chosen=(ids["A"], ids["B"]), reuse=False)
+    plan = PoolPlan({"name": "depth", "depth": 3}, runs="chosen", chosen=(ids["A"], ids["B"]), reuse=False)
     with database.read() as session:
         made = previews.preview(session, OPERATOR, "t", plan)
     with database.write() as session:

@@ -39,7 +39,7 @@ def test_from_the_draw_to_everybodys_board(database: Database, client: FlaskClie
     text = _text(client)
     assert "Model-1 judged all 208 documents. People judge" in text
     assert "the top two runs" in text
-    assert "Favour by team" in text
+    assert "Machine bias by team" in text
     assert "Visible to organisers only" in text
     client.post("/tasks/t/pools/1/shown", data={"shown": "1"})
     client.post("/sign-out")

@@ -118,9 +118,9 @@ def test_a_pool_is_opened_closed_and_a_draft_discarded(organiser: FlaskClient) -
     [
         ({"depth.depth": "0"}, "must be a whole number"),
         ({"depth.depth": "deep"}, "must be a whole number"),
-        ({"overlap": "2"}, "The overlap cannot be used"),
-        ({"overlap": "much"}, "The overlap must be a number from 0 to 1"),
-        ({"cap": "none"}, "Cap must be a whole number"),
+        ({"overlap": "2"}, "must be a number from 0 to 1"),
+        ({"overlap": "much"}, "must be a number from 0 to 1"),
+        ({"cap": "none"}, "must be a whole number from 1 to 1,000"),
         ({"runs": "chosen"}, "Choose at least one run"),
         ({"runs": "chosen", "run": "99"}, "Run 99 is not available for pooling"),
         ({"method": "nonsense"}, "Choose one of staged"),
@@ -136,7 +136,7 @@ def test_a_wrong_field_is_named_and_the_form_kept(
     for answer in (preview, made):
         assert answer.status_code in (409, 422)
         assert says in main(answer)
-        seconds = parsed(answer).find(id="seconds")
+        seconds = parsed(answer).find(id="pool-seconds")
         assert seconds is not None
         assert seconds["value"] == "60"
 

@@ -153,14 +153,14 @@ def test_rotated_paused_resumed_deleted(site: Site) -> None:
     first = _secret(_make(anna, team, "https://hooks.example/T0K3N", "run.scored"))
     second = _secret(anna.post("/webhooks/1/secret"))
     assert first != second
-    anna.post("/webhooks/1/pause")
+    anna.post("/webhooks/1", data={"paused": "yes"})
     assert "paused manually" in anna.get(team).text
     assert anna.post("/webhooks/1/test").status_code == 409
     with site.database.write() as session:
         session.get_one(Account, site.world.anna).disabled_at = now(session)
         session.get_one(Webhook, 1).paused_at = None
     assert "Anna has left" in berta.get("/webhooks/1").text
-    assert berta.post("/webhooks/1/resume").status_code == 303
+    assert berta.post("/webhooks/1").status_code == 303
     assert pages.table(berta.get(team), "Webhooks")[0][1::2] == ["active", "Berta"]
     assert berta.post("/webhooks/1/delete").headers["Location"] == team
     assert "No webhooks yet" in berta.get(team).text

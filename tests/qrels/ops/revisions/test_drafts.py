@@ -11,7 +11,7 @@ from leaderboard.core.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Qrels, QrelsRevision
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound
-from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import revisions
 from leaderboard.qrels.page.revisions import lists, rank_changes
 from leaderboard.scoring.ops import board_measures
 from leaderboard.scoring.ops.qrels import files

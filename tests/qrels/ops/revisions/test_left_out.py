@@ -13,8 +13,8 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Evaluation, Qrels, QrelsRevision, Run
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.judging.ops.pools import previews
-from leaderboard.judging.ops.pools.previews import Plan
-from leaderboard.qrels import ops as revisions
+from leaderboard.judging.ops.pools.previews import PoolPlan
+from leaderboard.qrels.ops import revisions
 from leaderboard.qrels.page.revisions import rank_changes
 from leaderboard.qrels.page.revisions import revision as revision_files
 from leaderboard.scoring.ops.qrels import files as qrels
@@ -250,7 +250,7 @@ def test_pools_close_up(database: Database, tmp_path: Path) -> None:
     _task(database, tmp_path)
     _publish(database, revisions.read_left_out(_file(tmp_path, "1 d1\n1 d4\n")))
     with database.read() as session:
-        plan = Plan({"name": "depth", "depth": 1}, reuse=False)
+        plan = PoolPlan({"name": "depth", "depth": 1}, reuse=False)
         previews.check_plan(plan)
         made = previews.preview(session, OPERATOR, "t", plan)
     by_topic = {

@@ -12,7 +12,7 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Evaluation, Qrels, QrelsRevision
 from leaderboard.errors import Conflict, Invalid, NotFound
 from leaderboard.measures.grammar import parse
-from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import revisions
 from leaderboard.qrels.page.revisions import lists
 from leaderboard.qrels.page.revisions import revision as revision_files
 from leaderboard.scoring.ops import board_measures

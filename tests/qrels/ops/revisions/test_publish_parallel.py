@@ -9,8 +9,8 @@ from sqlalchemy import func, select
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Evaluation, Judgment, QrelsRevision
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import NewRevision
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import NewRevision
 from leaderboard.scoring.ops.qrels import files, lines
 from leaderboard.tasks.ops import drafts
 from tests.make import build

@@ -19,8 +19,8 @@ from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Job, Statistic, metadata
 from leaderboard.judging.ops import clicks
-from leaderboard.qrels import ops as revisions
-from leaderboard.qrels.ops import NewRevision
+from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops.revisions import NewRevision
 from leaderboard.scoring.ops.evaluations import shown
 from leaderboard.scoring.ops.qrels import files
 from leaderboard.settings import Settings

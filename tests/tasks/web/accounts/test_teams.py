@@ -109,9 +109,9 @@ def test_a_team_says_who_it_is(client: FlaskClient, database: Database, sign_in:
     wrong = client.post(f"{owls}/details", data={**details, "home_page": "http://example.org"})
     assert wrong.status_code == 422
     assert "begins with https://" in pages.main(wrong)
-    client.post(f"{owls}/name", data={"name": "Snowy Owls"})
+    client.post(f"{owls}/details", data={"name": "Snowy Owls"})
     team(database, "Bears", account(database, "Bert"))
-    assert client.post(f"{owls}/name", data={"name": "bears"}).status_code == 409
+    assert client.post(f"{owls}/details", data={"name": "bears"}).status_code == 409
 
 
 def test_members_agree_to_runs_that_were_filed_for_their_team(

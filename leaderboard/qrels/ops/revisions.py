@@ -6,12 +6,10 @@ of the scores. Machine judgments may have a separate series without a board.
 """
 
 import secrets
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 from sqlalchemy import delete, func, select
@@ -44,8 +42,6 @@ from leaderboard.scoring.ops.qrels.lines import DRAFT, Origin
 from leaderboard.trec.qrels.left_out import NOTHING, LeftOut, with_queries
 from leaderboard.trec.qrels.packed import unpack_judgments
 from leaderboard.trec.qrels.preferences import Pair, PreferenceJudgments
-from leaderboard.trec.read.bundles import base_name, kind_of, unbundled
-from leaderboard.trec.read.lines import DEFAULT_LIMITS
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -538,28 +534,3 @@ ACTIONS = (
         done=lambda *_: "draft discarded",
     ),
 )
-
-
-PARTS = ("qrels", "distractors", "left_out", "changed_docnos")
-
-
-@contextmanager
-def parts_of(path: Path) -> Iterator[Mapping[str, Path]]:
-    """Part -> file of a zip or tar, each named by its part, such as qrels.txt; temporary.
-
-    Raises Invalid for another kind of file or an unknown member name, TooLarge beyond limits.
-    """
-    names = ", ".join(PARTS)
-    kind = kind_of(path, DEFAULT_LIMITS)
-    if not kind:
-        raise Invalid(f"Send several parts as a zip or tar with files named {names}.")
-    files: dict[str, Path] = {}
-    with TemporaryDirectory(prefix="judgments-") as folder:
-        for member in unbundled(path, kind, Path(folder), DEFAULT_LIMITS, len(PARTS)):
-            name = base_name(member.name)
-            part = name.split(".")[0]
-            if part not in PARTS or member.path is None or part in files:
-                why = str(member.problem or f"Name each file by one of {names}, once.")
-                raise Invalid(f"The archive contains {name}. {why}")
-            files[part] = member.path
-        yield files
