@@ -23,7 +23,6 @@ from datetime import UTC, datetime
 from email.message import Message
 from glob import glob
 from pathlib import Path
-from types import SimpleNamespace
 from urllib.request import Request
 
 import click
@@ -40,11 +39,8 @@ from leaderboard.cli import main as command_line
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account, Run, Task, TaskRole
-from leaderboard.runs.web import uploads
 from leaderboard.settings import Settings
 from leaderboard.site.ops.demo import loading
-from leaderboard.suites.web import sending as suite_sending
-from leaderboard.web import session as web_session
 from tests.make import build, masked, memory, people, phased, twins, walks
 from tests.make.apps import application
 from tests.make.copies import Kept
@@ -206,9 +202,7 @@ def _commands(command: click.Command, above: tuple[str, ...]) -> Iterator[tuple[
 
 
 def _without_chance(patch: pytest.MonkeyPatch) -> None:
-    for module in (uploads, suite_sending):
-        patch.setattr(module, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
-    patch.setattr(web_session, "new_id", lambda: "chance")
+    twins.leave_nothing_to_chance(patch)
     twins.note_at_one_moment(patch)
 
 

@@ -146,7 +146,7 @@ def at_work(url: str, **settings: str) -> Iterator[Trial]:
     with tempfile.TemporaryDirectory(prefix="leaderboard-site-") as made:
         data = Path(made) / "data"
         database, cookie, team_id = sending_site(url, Path(made), ("AP",))
-        named = {"DATABASE_URL": url, "EVALUATORS": str(EVALUATORS), **settings}
+        named = {"DATABASE_URL": url, "WEB_PROCESSES": "2", "EVALUATORS": str(EVALUATORS), **settings}
         environ = os.environ | {f"LEADERBOARD_{name}": value for name, value in named.items()}
         with running_site(data, environ=environ) as site:
             senders = [Sender(site.address, cookie, team_id, number, MOST_RUNS) for number in range(SENDERS)]

@@ -37,8 +37,6 @@ from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.runs.ops.uploads import Delivery
 from leaderboard.scoring.ops.statistics.procedures import pool_reusability
 from leaderboard.settings import Settings
-from leaderboard.suites.ops import changes, sending
-from leaderboard.suites.ops.changes import MemberDraft, SuiteDraft
 from leaderboard.tasks.ops import drafts
 from leaderboard.tasks.ops.drafts import TaskDraft
 from leaderboard.trec.read.lines import Limits
@@ -106,7 +104,10 @@ def fill(database: Database, folder: Path, size: Site, seed: int = SEED) -> None
 
 
 def _join(database: Database, slugs: Sequence[str]) -> None:
-    """A suite of these tasks, whose runs of one name are a suite run."""
+    """A suite of these tasks, whose runs of one name are a suite run; that feature may be out."""
+    from leaderboard.suites.ops import changes, sending
+    from leaderboard.suites.ops.changes import MemberDraft, SuiteDraft
+
     members = tuple(MemberDraft(name=slug, task=slug, lag="short") for slug in slugs)
     draft = SuiteDraft(
         slug="s", title="Made up", members=members, reference=slugs[0], baseline="run000", macro="lag"

@@ -22,11 +22,13 @@ from tests import ROOT
 from tests.make import copies, postgres, warm
 from tests.make.copies import folder_of_worlds as folder_of_worlds
 from tests.make.engines import share_compiled
+from tests.make.leaves import LEAVES
 from tests.make.memory import collect_rarely, keep_bytecode, share_routes, share_templates, use_memory
 from tests.make.migrated import make_at_once
 from tests.make.people import hash_cheaply
 from tests.make.procedures import compute_here
 from tests.make.procedures import own_process as own_process
+from tests.make.sites import FEW
 from tests.web.api.conftest import program as program
 from tests.web.conftest import app as app
 from tests.web.conftest import client as client
@@ -44,6 +46,7 @@ warm.keep_connections(postgres.TESTED)
 compute_here()
 make_at_once()
 hash_cheaply()
+os.environ.update(FEW)
 # A busy machine is no fault of what is tested: no example has a deadline, nor is drawing it timed.
 hypothesis.settings.register_profile(
     "patient", deadline=None, max_examples=50, suppress_health_check=[hypothesis.HealthCheck.too_slow]
@@ -51,8 +54,11 @@ hypothesis.settings.register_profile(
 hypothesis.settings.register_profile(
     "quick", hypothesis.settings.get_profile("patient"), max_examples=20, derandomize=True
 )
-LONGEST = frozenset(f"test_{name}.py" for name in ("schemathesis", "docs", "packaging", "crashes", "outages"))
-"""Files with tests of a minute or two: a worker that came to one of them late would be waited for."""
+LONGEST = (
+    *("schemathesis", "two_worlds", "release", "house", "guides", "two_worlds_posts", "two_worlds_names"),
+    *("serve", "outages", "memory", "packaging", "deploy", "web_processes", "crashes", "exchange_docs"),
+)
+"""Tests that take a processor half a minute or more: a worker that came to them late would be waited for."""
 QUICK = "not trial"
 """What is run unless `-m` asks for something else."""
 ALL_TRIALS = "\npytestmark = pytest.mark.trial\n"
@@ -166,7 +172,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         [item for item in items if item.path in browsed],
         *([] for _ in range(1, workers)),
     ]
-    for path in sorted(long - browsed, key=lambda path: (path.name not in LONGEST, path)):
+    first = {f"test_{name}.py": place for place, name in enumerate(LONGEST)}
+    for path in sorted(long - browsed, key=lambda path: (first.get(path.name, len(first)), path)):
         min(dealt, key=len).extend(item for item in items if item.path == path)
     rest = iter([item for item in items if item.path not in long | browsed])
     count = len(items)
@@ -174,6 +181,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for begun, share in zip(dealt, shares, strict=True):
         begun.extend(islice(rest, max(0, share - len(begun))))
     items[:] = [*chain.from_iterable(dealt), *rest]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, pytest.CollectReport, Any]:
+    """Tests of other features together with one that was taken out are skipped."""
+    report = yield
+    error = report.call.excinfo.value.__cause__ if report.failed else None
+    if isinstance(error, ModuleNotFoundError) and set(LEAVES) & {*str(error.name).split(".")[1:2]}:
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Skipped: no {error.name}")
+    return report
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -207,13 +224,16 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated, empty SQLite file that each test copies."""
-    path = tmp_path_factory.mktemp("template") / "empty.sqlite3"
-    database = Database(f"sqlite:///{path}")
+    return copies.once_a_run(tmp_path_factory, "template", _make_template) / "empty.sqlite3"
+
+
+def _make_template(folder: Path) -> None:
+    folder.mkdir()
+    database = Database(f"sqlite:///{folder / 'empty.sqlite3'}")
     schema.upgrade(database)
     with database.engine.connect() as connection:
         connection.connection.driver_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.dispose()
-    return path
 
 
 @pytest.fixture

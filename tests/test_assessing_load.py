@@ -1,6 +1,7 @@
 """Two hundred assessors at once against a real site on SQLite: no judgment lost, none doubled."""
 
 import json
+import os
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Assessment, Assessor
 from tests.make import build, pools
-from tests.make.sites import running_site
+from tests.make.sites import MANY, running_site
 
 ASSESSORS = 200
 DOCUMENTS = 4
@@ -35,7 +36,8 @@ def test_two_hundred_assessors_at_once(tmp_path: Path) -> None:
     build.task(database, tmp_path)
     pools.pool(database, {"1": [f"d{number}" for number in range(DOCUMENTS)]})
     tokens = pools.judges(database, *(f"Assessor {number}" for number in range(ASSESSORS)))
-    with running_site(data) as site, ThreadPoolExecutor(ASSESSORS) as people:
+    environ = {**os.environ, **MANY}
+    with running_site(data, environ=environ) as site, ThreadPoolExecutor(ASSESSORS) as people:
         host, start = urlsplit(site.address).netloc, Barrier(ASSESSORS)
         sent = dict(people.map(lambda each: _work(host, each[1], each[0], start), enumerate(tokens)))
     with database.read() as session:

@@ -14,7 +14,7 @@ from leaderboard.core.jobs import queue
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Evaluation, EvaluationMean, Job, Run, Upload
 from tests.make.senders import Sender, sending_site
-from tests.make.sites import Site, running_site
+from tests.make.sites import MANY, Site, running_site
 
 SENDERS, EACH, KILLS = 4, 40, 8
 PATIENCE_S = 600
@@ -47,7 +47,7 @@ def test_accepted_runs_survive_killed_processes_and_are_scored_once(tmp_path: Pa
     url = f"sqlite:///{data / 'leaderboard.sqlite3'}"
     database, cookie, team_id = sending_site(url, tmp_path, MEASURES)
     chance = random.Random(20030)
-    with running_site(data) as site:
+    with running_site(data, environ={**os.environ, **MANY}) as site:
         senders = [Sender(site.address, cookie, team_id, number, EACH) for number in range(SENDERS)]
         for sender in senders:
             sender.start()

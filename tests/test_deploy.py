@@ -1,7 +1,6 @@
 """What is in deploy/: an image that is built without an engine, and compose files that are whole."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from leaderboard.cli import main
 from leaderboard.settings import PREFIX, Settings
 from tests import ROOT
 from tests.make import containers
-from tests.make.sites import FEW, free_port, running_site
+from tests.make.sites import free_port, running_site
 
 DEPLOY = ROOT / "deploy"
 COMPOSE = sorted(DEPLOY.glob("compose*.yml"))
@@ -133,7 +132,7 @@ def test_a_site_says_whether_it_is_well(data_folder: Path, monkeypatch: pytest.M
     # A busy machine is no fault of the site's.
     monkeypatch.setattr("leaderboard.cli.serving.health.TIMEOUT_S", 300.0)
     port = free_port()
-    with running_site(data_folder, "--port", str(port), environ={**os.environ, **FEW}):
+    with running_site(data_folder, "--port", str(port)):
         well = CliRunner().invoke(main, ["health", "--port", str(port)])
         stranger = CliRunner().invoke(
             main, ["health", "--port", str(port)], env={"LEADERBOARD_TRUSTED_HOSTS": "elsewhere.example"}

@@ -14,7 +14,7 @@ from leaderboard.cli import main
 from leaderboard.db.engine import Database
 from leaderboard.trec.boards.board_files import ORDERS
 from tests import ROOT
-from tests.make import judging
+from tests.judges import make as judging
 from tests.make.documents import blocks, commands
 
 DOCUMENT = ROOT / "docs" / "judges.md"

@@ -5,16 +5,17 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from leaderboard.settings import DATABASE_FILE
 from tests import ROOT
+from tests.make.leaves import LEAVES
 
 pytestmark = pytest.mark.trial
 
-LEAVES = ("reproductions", "suites", "bundles", "judges", "notify")
 SITE = """
 import sys
 from dataclasses import replace
@@ -98,23 +99,36 @@ assert all(answer.status_code == 200 for answer in answers.values())
 assert answers[f"/runs/{run_id}.json"].json["scores"]["AP"] == 0.5
 """
 """What a site does: it is made, a run is sent, evaluated and shown."""
+MOST_SKIPPED = 25
+"""Files of tests about one of them and another feature."""
 NAMED = re.compile(r"""{%-? *(?:extends|include|import|from) *["']([^"']+)["']""")
 """Another template, in a template."""
 
 
-def _without(leaf: str, folder: Path) -> None:
-    """A copy of the program without a feature, with what was compiled of the rest."""
-    for name in ("leaderboard", "templates", "migrations"):
+def _without(leaves: Sequence[str], folder: Path, *more: str) -> None:
+    """A copy of the program without some features, with what was compiled of the rest."""
+    for name in ("leaderboard", "templates", "migrations", *more):
         shutil.copytree(ROOT / name, folder / name)
+        for leaf in leaves:
+            shutil.rmtree(folder / name / leaf, ignore_errors=True)
     shutil.copy(ROOT / "pyproject.toml", folder)
-    shutil.rmtree(folder / "leaderboard" / leaf)
-    shutil.rmtree(folder / "templates" / leaf)
     listed = folder / "leaderboard/features.py"
     lines = listed.read_text().splitlines(keepends=True)
-    own = re.compile(rf"from leaderboard\.{leaf}\.feature import .*|    {leaf.upper()},")
+    named = "|".join(leaves)
+    own = re.compile(rf"from leaderboard\.({named})\.feature import .*|    ({named.upper()}),")
     kept = [line for line in lines if not own.fullmatch(line.rstrip("\n"))]
-    assert len(lines) - len(kept) == 2
+    assert len(lines) - len(kept) == 2 * len(leaves)
     listed.write_text("".join(kept))
+
+
+def _run(folder: Path, *words: str) -> str:
+    """What Python prints, with the copy before the package that is installed."""
+    environ = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, *words], cwd=folder, env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
 
 
 def _not_there(folder: Path) -> set[str]:
@@ -128,20 +142,25 @@ def _not_there(folder: Path) -> set[str]:
 @pytest.mark.parametrize("leaf", LEAVES)
 def test_a_site_works_without_it(leaf: str, tmp_path: Path, sqlite_template: Path) -> None:
     """Nothing else has to be changed."""
-    _without(leaf, tmp_path)
+    _without([leaf], tmp_path)
     assert _not_there(tmp_path / "templates") == set()
     (tmp_path / "data").mkdir(mode=0o700)
     shutil.copy(sqlite_template, tmp_path / "data" / DATABASE_FILE)
     script = tmp_path / "site.py"
     script.write_text(SITE)
-    done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path), leaf],
-        env={**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr + done.stdout
+    _run(tmp_path, str(script), str(tmp_path), leaf)
+
+
+def test_tests_of_the_others_are_collected_without_any_of_them(tmp_path: Path) -> None:
+    """Builders that all tests share need none of them; what is about two features is skipped, and says so."""
+    _without(LEAVES, tmp_path, "tests")
+    for path in ROOT.glob("[!.]*"):
+        if not (tmp_path / path.name).exists():
+            (tmp_path / path.name).symlink_to(path)
+    said = _run(tmp_path, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "-m", "", "tests")
+    skipped = set(re.findall(r"SKIPPED \[1\] tests/(\S+):0: no \S+", said))
+    assert len(skipped) < MOST_SKIPPED, skipped
+    assert not [name for name in skipped if name.startswith(("boards/", "runs/", "tasks/", "make/"))]
 
 
 def test_what_a_feature_adds_to_templates_has_its_place() -> None:

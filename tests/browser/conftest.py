@@ -1,7 +1,6 @@
 """A headless Chromium and a real site in processes of its own."""
 
 import json
-import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from leaderboard.db.engine import Database
 from leaderboard.demo import SLUG
 from tests.make.browsers import MISSING, find_chromium, headless
-from tests.make.sites import FEW, Site, application_thread, running_site
+from tests.make.sites import Site, application_thread, running_site
 
 
 @pytest.fixture(scope="session")
@@ -68,7 +67,7 @@ def follow_key(page: Page, key: str) -> None:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     """A site with the demo task once its runs are scored and compared under the newest revision."""
     data = tmp_path_factory.mktemp("demo") / "site"
-    with running_site(data, "--demo", environ={**os.environ, **FEW}) as site:
+    with running_site(data, "--demo") as site:
         address = f"{site.address}/tasks/{SLUG}"
         until = time.monotonic() + SCORED_S
         while time.monotonic() < until:
@@ -102,8 +101,8 @@ def site_database(sqlite_template: Path, tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def site(tmp_path: Path, site_database: Database) -> Iterator[Site]:
-    """A running site on that database, with one process of each kind: several are tried in tests/cli."""
-    with running_site(tmp_path / "site", environ={**os.environ, **FEW}) as started:
+    """A running site on that database."""
+    with running_site(tmp_path / "site") as started:
         yield started
 
 

@@ -13,7 +13,7 @@ from leaderboard.accounts.ops import device_logins, sessions
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Member, Qrels, Run, Task, TaskRole, WebhookAttempt, WebhookDelivery
 from tests.browser.conftest import Demo, follow
-from tests.make import blind, build, fields_of_answers, nuggeted, pictures, sampled, suited
+from tests.make import blind, build, fields_of_answers, nuggeted, pictures, sampled
 from tests.make.people import account
 
 pytestmark = [pytest.mark.browser, pytest.mark.trial]
@@ -214,6 +214,7 @@ def test_a_suite_is_for_everybody(
     width: int, browser: Browser, address: str, site_database: Database, tmp_path: Path
 ) -> None:
     """Its board, changes, pairs and runs, the forms that take runs, put them together and change it."""
+    suited = pytest.importorskip("tests.suites.make")
     suited.filled(site_database, tmp_path)
     olga = account(site_database, "Olga", is_organiser=True)
     owls = build.team(site_database, "Owls")

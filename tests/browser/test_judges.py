@@ -11,7 +11,9 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task, TaskRole
 from leaderboard.runs.ops.limits import RunRequest
 from tests.browser.test_accessibility import WIDE, page_faults
-from tests.make import build, judging, of_judges
+from tests.judges import make as judging
+from tests.judges import of_judges
+from tests.make import build
 from tests.make.people import account
 
 pytestmark = [pytest.mark.browser, pytest.mark.trial]

@@ -10,8 +10,8 @@ from leaderboard.accounts.ops import sessions
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task, TaskRole
 from tests.browser.test_accessibility import WIDE, page_faults
-from tests.make import reproduced
 from tests.make.people import account
+from tests.reproductions import make as reproduced
 
 pytestmark = [pytest.mark.browser, pytest.mark.trial]
 

@@ -2,7 +2,6 @@
 
 import ctypes
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -120,8 +119,7 @@ def test_a_site_runs_without_executable_memory(tmp_path: Path) -> None:
     if not _refuses_executable_memory():
         pytest.skip("this kernel has no PR_SET_MDWE (Linux 6.3)")
     command = [sys.executable, "-c", UNDER_MDWE, str(Path(sys.executable).with_name("leaderboard"))]
-    environ = {**os.environ, "LEADERBOARD_EVALUATORS": "1"}
-    with running_site(tmp_path / "site", "--demo", command=command, environ=environ) as site:
+    with running_site(tmp_path / "site", "--demo", command=command) as site:
         with urllib.request.urlopen(f"{site.address}/tasks.json") as answer:
             tasks = {task["task"]: task for task in json.load(answer)["tasks"]}
         for slug in tasks:

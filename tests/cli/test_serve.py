@@ -27,7 +27,7 @@ from leaderboard.settings import Settings
 from tests.make import build
 from tests.make import sites as running
 from tests.make.people import HASH
-from tests.make.sites import free_port, running_site
+from tests.make.sites import FEW, MANY, free_port, running_site
 
 
 def _get(address: str) -> tuple[int, str]:
@@ -73,9 +73,10 @@ class Begun:
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Begun:
-    """The folder of a site's first start; tests start again on copies of it."""
+    """The folder of a first start, with as many processes as the site chooses; tests start on copies."""
     data = tmp_path_factory.mktemp("begun") / "data"
-    with running_site(data, from_nothing=True) as site:
+    environ = {key: value for key, value in os.environ.items() if key not in FEW}
+    with running_site(data, environ=environ, from_nothing=True) as site:
         front, health = _get(f"{site.address}/")[0], _get(f"{site.address}/healthz")[1]
         children = _children(site.process.pid)
         return Begun(data, site, front, health, children, site.stop())
@@ -193,7 +194,7 @@ def test_it_serves_and_scores_on_postgresql(postgres_server: str, tmp_path: Path
 @pytest.mark.trial
 def test_a_killed_child_is_started_again(data_folder: Path) -> None:
     """After SIGKILL of every child the site answers again, and a run is still scored."""
-    with running_site(data_folder) as site:
+    with running_site(data_folder, environ={**os.environ, **MANY}) as site:
         for pid in _children(site.process.pid):
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -230,7 +231,7 @@ def test_an_evaluation_over_its_limit_is_stopped_and_said(tmp_path: Path) -> Non
     schema.upgrade(database)
     build.task(database, tmp_path)
     build.run(database, tmp_path, {"1": ["a"]})
-    environ = {**os.environ, "LEADERBOARD_EVALUATORS": "1", "LEADERBOARD_JOB_LIMIT_S": "0"}
+    environ = {**os.environ, "LEADERBOARD_JOB_LIMIT_S": "0"}
     environ["PYTHONPATH"] = os.pathsep.join((str(_slow_package(tmp_path)), os.environ.get("PYTHONPATH", "")))
     with running_site(data, environ=environ) as site:
 

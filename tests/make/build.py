@@ -177,14 +177,3 @@ def run(
 def drain(database: Database, settings: Settings | None = None) -> int:
     """Do all jobs that are due; how many there were."""
     return Evaluator(database, settings or Settings()).drain()
-
-
-def reproduce(database: Database, run_id: int, original: int, *baselines: int) -> None:
-    """Say what a run reproduces; nothing where that feature was taken out."""
-    try:
-        from leaderboard.reproductions import ops as reproductions
-    except ModuleNotFoundError:
-        return
-    with database.write() as session:
-        of = reproductions.OriginalRuns(original, *baselines)
-        reproductions.link(session, OPERATOR, run_id, of)

@@ -1,6 +1,5 @@
 """Two sites with one task whose teams go by pseudonyms: only names, tags, files and team ids differ."""
 
-import shutil
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,12 +15,10 @@ from leaderboard.judging.ops.pools import pools, previews
 from leaderboard.judging.ops.pools.previews import PoolPlan
 from leaderboard.runs.ops import withdrawals
 from leaderboard.runs.ops.limits import RunRequest
-from leaderboard.settings import Settings
 from leaderboard.tasks.ops.pseudonyms import reviews
 from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import build as builders
-from tests.make import people, suited, twins
-from tests.make.apps import application
+from tests.make import leaves, people, twins
 from tests.make.twins import World
 
 SLUG = "masked"
@@ -95,8 +92,8 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     for number, name in enumerate((*names, names[0])):
         _send(database, folder, secret, name, number)
     builders.drain(database)
-    builders.reproduce(database, 2, 1)
-    builders.reproduce(database, 3, 2, 1, 4)
+    leaves.add("reproduce", database, 2, 1)
+    leaves.add("reproduce", database, 3, 2, 1, 4)
     _freeze(database, NAMED)
     left_out = LeftOut({"1": frozenset({b"b"})}, True)
     builders.revise(database, folder, {**JUDGMENTS, "2": {"a": 1, "d": 0}}, SLUG, left_out)
@@ -104,7 +101,7 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     builders.run(database, folder, RANKINGS[0], "plain-1", slug="plain", team_name="Owls")
     builders.drain(database)
     mask(database, secret)
-    _suites(database, secret)
+    leaves.add("to_masked", database, secret)
     _freeze(database, UNDER_PSEUDONYMS)
     _pool(database)
     _group(database, secret)
@@ -153,19 +150,6 @@ def _group(database: Database, secret: str) -> None:
         session.add(link)
 
 
-def _suites(database: Database, secret: str) -> None:
-    """Suite runs whose names say whose they are, in either suite; only Owls show theirs."""
-    first, second, _ = SECRETS[secret]
-    for suite, other in SUITES.items():
-        suited.of_tasks(database, suite, (SLUG, other))
-        sent = {"Owls": {SLUG: 1} if suite == "both" else {SLUG: 1, other: 6}, first: {SLUG: 2}}
-        if suite == "both":
-            sent[second] = {SLUG: 3}
-        for team, runs in sent.items():
-            name = "owls-all" if team == "Owls" else f"{team.split()[0].lower()}-{secret}-all"
-            suited.put_together(database, suite, team, name, runs)
-
-
 def _freeze(database: Database, address: str) -> None:
     with database.write() as session:
         frozen = snapshots.freeze(session, policy.OPERATOR, SLUG)
@@ -184,16 +168,11 @@ def _pool(database: Database) -> None:
 
 def build(template: Path, folder: Path, secret: str, moment: datetime) -> World:
     """World `a` or `b`, as if all of it had happened at one moment."""
-    path = shutil.copyfile(template, folder / "world.sqlite3")
-    database = Database(f"sqlite:///{path}")
-    _fill(database, folder, secret)
-    twins.stop_the_clock(database, moment)
-    with database.write() as session:
+    world = twins.build(template, folder, secret, moment, _fill)
+    with world.database.write() as session:
         session.execute(update(Invitation).values(expires_at=moment + timedelta(days=1)))
-    with database.read() as session:
+    with world.database.read() as session:
         digests = session.scalars(select(Upload.sha256)).all()
         assert len(set(digests)) == len(digests), "files differ by their tags at least"
         assert sorted(session.scalars(select(Run.id))) == list(range(1, 7))
-    # Without a token of its own, whoever is on this machine is told how much of everything there is.
-    settings = Settings(data=folder, database_url=f"sqlite:///{path}", metrics_token="nobody-here-knows-it")
-    return World(application(settings, database), database, moment)
+    return world

@@ -1,6 +1,5 @@
 """Two sites with one task of three phases: training is open, test and late are sealed and differ."""
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -9,13 +8,11 @@ from pathlib import Path
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.runs.ops.limits import RunRequest
-from leaderboard.settings import Settings
 from leaderboard.tasks.ops import phases
 from leaderboard.tasks.ops.phases import PhasePlan
 from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import build as builders
-from tests.make import people, suited, twins
-from tests.make.apps import application
+from tests.make import leaves, people, twins
 from tests.make.twins import World
 
 SLUG = "season"
@@ -63,13 +60,7 @@ OBJECTS: dict[str, Sequence[object]] = {
 
 def build(template: Path, folder: Path, secret: str, moment: datetime) -> World:
     """The site of one world."""
-    path = shutil.copyfile(template, folder / "world.sqlite3")
-    database = Database(f"sqlite:///{path}")
-    _fill(database, folder, secret)
-    twins.stop_the_clock(database, moment)
-    # Without a token of its own, whoever is on this machine is told how much of everything there is.
-    settings = Settings(data=folder, database_url=f"sqlite:///{path}", metrics_token="nobody-here-knows-it")
-    return World(application(settings, database), database, moment)
+    return twins.build(template, folder, secret, moment, _fill)
 
 
 def _fill(database: Database, folder: Path, secret: str) -> None:
@@ -92,9 +83,9 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     _send(database, folder, "test", "Bears", dict.fromkeys(TEST, (relevant, other)))
     _send(database, folder, "late", "Bears", dict.fromkeys(TEST, (other, relevant)))
     builders.drain(database)
-    builders.reproduce(database, 2, 1)
+    leaves.add("reproduce", database, 2, 1)
     if secret == "a":
-        builders.reproduce(database, 4, 3)
+        leaves.add("reproduce", database, 4, 3)
     _leave_out(database, folder, secret, judged)
     _suite(database, folder, secret)
 
@@ -115,11 +106,7 @@ def _suite(database: Database, folder: Path, secret: str) -> None:
         name = f"{team.lower()}-side"
         builders.run(database, folder, {"1": [team, "a"]}, name, slug="side", team_name=team)
     builders.drain(database)
-    suited.of_tasks(database, SUITE, (SLUG, "side"))
-    suited.put_together(database, SUITE, "Owls", "owls-all", {SLUG: 3, "side": 6})
-    suited.put_together(database, SUITE, "Bears", "bears-all", {SLUG: 4 if secret == "a" else 2, "side": 7})
-    if secret == "a":
-        suited.put_together(database, SUITE, "Bears", "bears-sealed", {SLUG: 5})
+    leaves.add("to_phased", database, secret)
 
 
 def _send(

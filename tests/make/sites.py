@@ -25,7 +25,11 @@ from tests.make.apps import application
 from tests.make.memory import lend_templates
 
 FEW = {"LEADERBOARD_WEB_PROCESSES": "1", "LEADERBOARD_EVALUATORS": "1"}
-"""Of the environment of a site that needs one process of each kind: each takes seconds to start."""
+"""Of the environment of a site with one process of each kind: each takes seconds to start.
+
+Tests start sites so unless they are about several.
+"""
+MANY = {"LEADERBOARD_WEB_PROCESSES": "2", "LEADERBOARD_EVALUATORS": "2"}
 START_S = STOP_S = 180
 """Far more than either takes: a busy machine is no fault of the site."""
 

@@ -2,8 +2,7 @@
 
 import shutil
 import sqlite3
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,8 +16,6 @@ from sqlalchemy.orm import Session
 
 from leaderboard.accounts.ops import sessions
 from leaderboard.boards.ops import snapshots
-from leaderboard.bundles import page as bundles
-from leaderboard.bundles.ops import describing
 from leaderboard.core import audit, policy
 from leaderboard.core.jobs.health import JobHealth
 from leaderboard.db.engine import Database, UtcDateTime
@@ -31,7 +28,6 @@ from leaderboard.db.tables import (
     Topic,
     TopicSet,
     UploadBatch,
-    Webhook,
     WebSession,
     Worker,
     metadata,
@@ -41,22 +37,13 @@ from leaderboard.judging.ops import side_by_side
 from leaderboard.judging.ops.pools import pools, previews
 from leaderboard.judging.ops.pools.previews import PoolPlan
 from leaderboard.runs.ops.limits import RunRequest
+from leaderboard.runs.web import uploads
 from leaderboard.settings import Settings
 from leaderboard.tasks.ops import announcements
 from leaderboard.tasks.ops.announcements import AnnouncementBody
 from leaderboard.trec.qrels.left_out import LeftOut
-from tests.make import (
-    answered,
-    hooks,
-    judged,
-    judging,
-    keys,
-    labelled,
-    people,
-    pictures,
-    suited,
-    twin_nuggets,
-)
+from leaderboard.web import session as web_session
+from tests.make import answered, judged, keys, labelled, leaves, people, pictures, twin_nuggets
 from tests.make import build as builders
 from tests.make.apps import application
 from tests.make.copies import built_once
@@ -158,14 +145,14 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     accounts = {name: people.account(database, name) for name in ("Ann", "Bob", "Stranger", "Zed")}
     olga = people.account(database, "Olga", is_organiser=True)
     for name, team in (("Ann", "Owls"), ("Bob", MASKED[secret])):
-        hooks.webhook(database, accounts[name], team_id=people.team(database, team, accounts[name]))
+        leaves.add("listen", database, accounts[name], people.team(database, team, accounts[name]))
     for slug in ("blind", "sealed"):
         _held_back_task(database, folder, slug, secret)
     builders.task(database, folder, "open", measures=("RR",))
     builders.run(database, folder, {"1": ["a"]}, "shown", slug="open", team_name="Owls")
     builders.run(database, folder, {"1": ["b", "a"]}, "masked", slug="open", team_name=MASKED[secret])
     _answers(database, folder, secret)
-    _judges(database, folder, secret)
+    leaves.add("to_twins", database, folder, secret)
     for slug in ("blind", "sealed", "open"):
         pictures.give(database, folder, slug)
     builders.task(database, folder, "olgas", viewer=people.viewer(database, olga))
@@ -186,7 +173,7 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     _reproduce(database, secret)
     _mask(database, secret)
     _hide_more(database, secret)
-    _suite(database, secret)
+    leaves.add("to_scored_twins", database, secret)
     for slug, was in SNAPSHOTS:
         _freeze(database, slug, was)
     for slug in ("blind", "sealed", "open"):
@@ -195,10 +182,7 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
         for slug in ("blind", "sealed"):
             _compare_by_eye(database, slug)
             _pool(database, slug)
-    hooks.settle(database)
-    with database.write() as session:
-        # How long a listener took depends on the machine's other work.
-        session.execute(update(Webhook).values(secret="whsec_AAAA", took_ms=0))
+    leaves.add("settle", database)
 
 
 def _send_a_batch(database: Database, account_id: int) -> None:
@@ -221,7 +205,7 @@ def _reproduce(database: Database, secret: str) -> None:
             said[("sealed", "other-a")] = ("sealed", "own")
             said[("open", "masked")] = ("blind", "own")
     for run, original in said.items():
-        builders.reproduce(database, runs[run], runs[original])
+        leaves.add("reproduce", database, runs[run], runs[original])
 
 
 def _mask(database: Database, secret: str) -> None:
@@ -299,12 +283,18 @@ def _compare_by_eye(database: Database, slug: str) -> None:
 def note_at_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what a walk leaves behind, and an export, have one time in both worlds: accounts read both."""
     moment = datetime.now(UTC).replace(microsecond=0)
-    monkeypatch.setattr(describing, "time", SimpleNamespace(time=moment.timestamp, gmtime=time.gmtime))
-    monkeypatch.setattr(bundles, "datetime", SimpleNamespace(now=lambda _: moment))
+    leaves.add("export_at", monkeypatch, moment)
     monkeypatch.setattr(audit, "now", lambda _: moment)
     monkeypatch.setattr(sessions, "stamp", lambda *_: None)
     # No evaluator works in a world, which /healthz minds a minute after a site started.
     monkeypatch.setattr(JobHealth, "problem", lambda *_: "")
+
+
+def leave_nothing_to_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let keys of forms, secrets and numbers of requests be the same too."""
+    monkeypatch.setattr(uploads, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
+    monkeypatch.setattr(web_session, "new_id", lambda: "chance")
+    leaves.add("leave_nothing_to_chance", monkeypatch)
 
 
 def open_under_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,45 +359,6 @@ def _label(database: Database) -> None:
     labelled.opened(database, "nuggets", [fay], "answers")
 
 
-def _judges(database: Database, folder: Path, secret: str) -> None:
-    """A blind task of judges: on hidden topics the reference differs, and another team's board."""
-    judging.task(database, folder, topics=TOPICS, visibility="blind")
-    with database.read() as session:
-        of = TopicSet.task_id == _task_id(session, "judged")
-        public = list(session.scalar(select(TopicSet.topics).where(of, TopicSet.name == "public")) or ())
-    judging.refer(database, folder, _valued(secret, public, 3), topics=TOPICS, facts=f"run,llm\nA,{secret}\n")
-    judging.judge(database, folder, _valued("", TOPICS, 7), "own-judge", team_name="Owls", topics=TOPICS)
-    other, team = _valued(secret, public, 11), MASKED[secret]
-    judging.judge(database, folder, other, "other-judge", team_name=team, topics=TOPICS)
-
-
-def _valued(secret: str, alike: Sequence[str], step: int) -> dict[str, tuple[float, ...]]:
-    """Values of five runs on all topics, otherwise in world b where they are not to be alike."""
-    turned = [secret == "b" and topic not in alike for topic in TOPICS]
-    return {
-        run: tuple((place * step + at * (7 - 3 * turned[at])) % 13 / 13 for at in range(len(TOPICS)))
-        for place, run in enumerate("ABCDE")
-    }
-
-
-def _suite(database: Database, secret: str) -> None:
-    """A suite of three tasks, two of which hold scores back; of the masked team its run's name differs."""
-    tasks = ("blind", "sealed", "open")
-    suited.of_tasks(database, "both", tasks)
-    for team, name in (("Owls", "own"), (MASKED[secret], f"other-{secret}")):
-        with database.read() as session:
-            of_team = (
-                select(Task.slug, Run.id)
-                .join(Task, Task.id == Run.task_id)
-                .join(Team, Team.id == Run.team_id)
-            )
-            rows = session.execute(
-                of_team.where(Team.name == team, Task.slug.in_(tasks)).order_by(Run.id.desc())
-            )
-            runs = {slug: run_id for slug, run_id in rows}
-        suited.put_together(database, "both", team, name, runs)
-
-
 def stop_the_clock(database: Database, moment: datetime) -> None:
     """Let all of it have happened at one moment."""
     with database.write() as session:
@@ -419,12 +370,29 @@ def stop_the_clock(database: Database, moment: datetime) -> None:
         session.execute(delete(Worker))
 
 
-def build(template: Path, folder: Path, secret: str, moment: datetime) -> World:
+def build(
+    template: Path,
+    folder: Path,
+    secret: str,
+    moment: datetime,
+    fill: Callable[[Database, Path, str], object] = _fill,
+) -> World:
     """World `a` or `b`, as if all of it had happened at one moment."""
     path = shutil.copyfile(template, folder / "world.sqlite3")
     database = Database(f"sqlite:///{path}")
-    _fill(database, folder, secret)
+    fill(database, folder, secret)
     stop_the_clock(database, moment)
     # Without a token of its own, whoever is on this machine is told how much of everything there is.
     settings = Settings(data=folder, database_url=f"sqlite:///{path}", metrics_token="nobody-here-knows-it")
     return World(application(settings, database), database, moment)
+
+
+def pair(
+    template: Path, temporary: pytest.TempPathFactory, build: Callable[..., World] = build
+) -> Iterator[tuple[World, World]]:
+    """Both worlds with the same clock and ids, for a fixture that builds them once."""
+    moment = datetime.now(UTC).replace(microsecond=0)
+    one, other = (build(template, temporary.mktemp(f"world-{secret}"), secret, moment) for secret in "ab")
+    yield one, other
+    for world in (one, other):
+        world.database.dispose()

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from tests.make import answers, build, pictures, suited, suites
+from tests.make import answers, build, leaves, pictures, suites
 
 JUDGMENTS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 0, "d": 1}, "3": {"e": 3}}
 
@@ -28,7 +28,7 @@ def files_of_commands(folder: Path) -> None:
     (folder / "left-out.txt").write_text("1 b\n")
     suites.suite_file(folder)
     suites.zipped(folder / "mine.zip", suites.files(dict.fromkeys(suites.MEMBERS, 1)))
-    suited.of_documents(folder)
+    leaves.add("of_documents", folder)
     for at, name in enumerate(("reference", "judge", "judge-2")):
         rows = [f"r{run} M t{topic} {(at + run * topic) % 5}" for run in range(4) for topic in range(6)]
         (folder / f"{name}.board").write_text("run measure topic value\n" + "\n".join(rows))

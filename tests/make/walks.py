@@ -8,14 +8,17 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 
+import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy.orm import Session
 from werkzeug.routing import AnyConverter, Rule
 from werkzeug.test import EnvironBuilder, TestResponse, create_environ
 
+from leaderboard.accounts.ops import sessions
 from leaderboard.core.policy import Viewer
 from leaderboard.db.engine import Database
+from leaderboard.web import session as web_session
 from leaderboard.web.rules import ORGANISER, PUBLIC, SIGNED_IN, rule_of
 from tests.make import pictures, twins
 
@@ -197,3 +200,11 @@ def noted_once(record: Callable[..., None]) -> Callable[..., None]:
             record(here, asker, action, subject, number)
 
     return noted_once
+
+
+def hold_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let two worlds meet the same chance, and look up once who signed in and what was noted."""
+    twins.leave_nothing_to_chance(monkeypatch)
+    twins.open_under_one_address(monkeypatch)
+    monkeypatch.setattr(sessions, "resume", remembered(sessions.resume))
+    monkeypatch.setattr(web_session, "_record", noted_once(web_session._record))

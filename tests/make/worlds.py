@@ -21,7 +21,7 @@ from leaderboard.tasks.ops import drafts
 from leaderboard.tasks.ops.drafts import TaskDraft
 from leaderboard.tasks.ops.pictures.pictures import ADDRESS
 from leaderboard.trec.read.lines import Limits
-from tests.make import keys, pictures, suited
+from tests.make import keys, leaves, pictures
 from tests.make.copies import built_once
 from tests.make.people import account, invitation, join, team, viewer
 
@@ -156,8 +156,7 @@ def build(database: Database, folder: Path) -> World:
         frozen = snapshots.freeze(session, asker, "robots")
     with database.write() as session:
         snapshot = snapshots.keep(session, asker, frozen)
-    suited.of_tasks(database, "both", ("robots", "other"))
-    suited.put_together(database, "both", "Owls", "first", {"robots": accepted.run_id})
+    leaves.add("to_world", database, accepted.run_id)
     return World(
         *(olga, otto, anna, berta, carl, nina, owls, bears),
         *(accepted.run_id, accepted.upload_id, rejected.upload_id, job, token, invited, link, snapshot),

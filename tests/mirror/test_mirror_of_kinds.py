@@ -10,7 +10,9 @@ from leaderboard.cli.mirror import runs_of
 from leaderboard.db.engine import Database
 from leaderboard.mirror import mirror
 from leaderboard.settings import Settings
-from tests.make import bundles, of_judges, people
+from tests.bundles import make as bundles
+from tests.judges import of_judges
+from tests.make import people
 from tests.make.apps import application
 from tests.mirror.test_mirror import SITE, broken
 

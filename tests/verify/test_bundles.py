@@ -20,7 +20,8 @@ from leaderboard.signatures import ops as signatures
 from leaderboard.verify import verifying
 from leaderboard.verify.report import Report
 from leaderboard.verify.signed import Trust, trust
-from tests.make import build, bundles
+from tests.bundles import make as bundles
+from tests.make import build
 
 ONE, OTHER = {"1": ["a", "c"], "2": ["d"], "3": ["e"]}, {"1": ["c", "a"], "2": ["x", "d"], "3": ["e"]}
 SCORES = "scores/topics.csv"

@@ -25,7 +25,8 @@ from leaderboard.db.engine import Database
 from leaderboard.mirror import mirror
 from leaderboard.settings import Settings
 from tests import ROOT
-from tests.make import build, bundles, demo_sites, keys
+from tests.bundles import make as bundles
+from tests.make import build, demo_sites, keys
 from tests.make.apps import application
 from tests.make.documents import commands
 from tests.make.servers import HOST, served

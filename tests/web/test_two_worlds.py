@@ -10,24 +10,20 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from flask import Flask, Response
 from sqlalchemy import select
 
-from leaderboard.accounts.ops import sessions
 from leaderboard.boards.ops import board
 from leaderboard.boards.ops import rows as board_rows
 from leaderboard.boards.page import leaders
 from leaderboard.core import phase_rules, policy, shown_names
 from leaderboard.core.jobs import queue
 from leaderboard.db.tables import QrelsRevision
-from leaderboard.runs.web import uploads
 from leaderboard.scoring.ops.evaluations import shown as shown_editions
-from leaderboard.suites.web import sending as suite_sending
-from leaderboard.web import http, session
+from leaderboard.web import http
 from leaderboard.web.http import PRINTED
 from leaderboard.web.session import API, reading
 from tests.make import twins, walks
@@ -91,26 +87,14 @@ DOCUMENTS = ("d00", "d05", "d13", "only-a", "only-b", "nowhere")
 @pytest.fixture(scope="module")
 def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, World]]:
     """Two worlds with the same clock and ids, built once."""
-    moment = datetime.now(UTC).replace(microsecond=0)
-    one, other = (
-        twins.build(sqlite_template, tmp_path_factory.mktemp(f"world-{secret}"), secret, moment)
-        for secret in ("a", "b")
-    )
-    yield one, other
-    for world in (one, other):
-        world.database.dispose()
+    yield from twins.pair(sqlite_template, tmp_path_factory)
 
 
 @pytest.fixture
 def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tuple[World, World]:
     """The two worlds, where chance (the upload form's key, a request's number) is the same too."""
-    monkeypatch.setattr(uploads, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
-    monkeypatch.setattr(suite_sending, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
-    monkeypatch.setattr(session, "new_id", lambda: "chance")
-    twins.open_under_one_address(monkeypatch)
+    walks.hold_still(monkeypatch)
     twins.note_at_one_moment(monkeypatch)
-    monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
-    monkeypatch.setattr(session, "_record", walks.noted_once(session._record))
     return filled
 
 

@@ -6,7 +6,6 @@ another team asks for, and whatever form they send, is answered byte for byte al
 
 import json
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,9 +20,7 @@ from leaderboard.boards.ops import snapshots
 from leaderboard.core import policy, shown_names
 from leaderboard.core.policy import ANONYMOUS
 from leaderboard.db.tables import Run, Snapshot, Task, Upload
-from leaderboard.runs.web import uploads
-from leaderboard.web import session
-from tests.make import bundles, masked, twins, walks
+from tests.make import masked, twins, walks
 from tests.make.twins import World
 from tests.web import test_two_worlds as gets
 from tests.web import test_two_worlds_posts as posts
@@ -36,14 +33,7 @@ ASKING = walks.asking
 @pytest.fixture(scope="module")
 def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, World]]:
     """Two worlds with the same clock and run ids, built once."""
-    moment = datetime.now(UTC).replace(microsecond=0)
-    one, other = (
-        masked.build(sqlite_template, tmp_path_factory.mktemp(f"masked-{secret}"), secret, moment)
-        for secret in masked.SECRETS
-    )
-    yield one, other
-    for world in (one, other):
-        world.database.dispose()
+    yield from twins.pair(sqlite_template, tmp_path_factory, masked.build)
 
 
 def _forget() -> None:
@@ -57,15 +47,10 @@ def _forget() -> None:
 def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tuple[World, World]:
     """The two worlds, where chance is the same too."""
     _forget()
-    for form in (uploads, gets.suite_sending):
-        monkeypatch.setattr(form, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
+    walks.hold_still(monkeypatch)
     monkeypatch.setattr(gets, "DOCUMENTS", (masked.DOCNO,))
     monkeypatch.setattr(gets, "HTML_STATES", 99)
-    monkeypatch.setattr(session, "new_id", lambda: "chance")
-    twins.open_under_one_address(monkeypatch)
     twins.note_at_one_moment(monkeypatch)
-    monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
-    monkeypatch.setattr(session, "_record", walks.noted_once(session._record))
     return filled
 
 
@@ -155,6 +140,12 @@ def test_no_digest_of_a_masked_run_is_told(worlds: tuple[World, World], tmp_path
     assert client.get("/runs/3/origin.json").get_json()["ranking_sha256"] is None
     assert not any(digest in frozen.text for digest in digests)
     assert len(client.get("/runs/1/origin.json").get_json()["ranking_sha256"]) == 64
+
+
+def test_nor_has_a_bundle_for_everybody(worlds: tuple[World, World], tmp_path: Path) -> None:
+    """No digest of a file or ranking whose team is masked."""
+    bundles, world = pytest.importorskip("tests.bundles.make"), worlds[0]
+    digests = _digests(world)
     bundles.public(world.database, tmp_path / "out", masked.SLUG)
     for path in (tmp_path / "out").rglob("*"):
         assert not path.is_file() or not any(digest.encode() in path.read_bytes() for digest in digests), path

@@ -1,16 +1,13 @@
 """Two sites that differ in what a sealed phase holds answer alike, also where another phase is open."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from sqlalchemy import update
 
-from leaderboard.accounts.ops import sessions
 from leaderboard.core import phase_rules, policy
 from leaderboard.db.tables import Phase
-from leaderboard.web import session
 from tests.make import phased, twins, walks
 from tests.make.twins import World
 from tests.web import test_two_worlds as gets
@@ -22,26 +19,15 @@ ASKED = ("training", "test", "late", "nothing")
 @pytest.fixture(scope="module")
 def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, World]]:
     """Two worlds with the same clock and ids, built once."""
-    moment = datetime.now(UTC).replace(microsecond=0)
-    one, other = (
-        phased.build(sqlite_template, tmp_path_factory.mktemp(f"phased-{secret}"), secret, moment)
-        for secret in phased.HIDDEN
-    )
-    yield one, other
-    for world in (one, other):
-        world.database.dispose()
+    yield from twins.pair(sqlite_template, tmp_path_factory, phased.build)
 
 
 @pytest.fixture
 def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tuple[World, World]:
     """The two worlds, where chance is the same too; every address is asked for each phase."""
     monkeypatch.setattr(gets, "_walk", _walk)
-    for form in (gets.uploads, gets.suite_sending):
-        monkeypatch.setattr(form, "secrets", gets.SimpleNamespace(token_urlsafe=lambda _: "chance"))
-    monkeypatch.setattr(session, "new_id", lambda: "chance")
+    walks.hold_still(monkeypatch)
     twins.note_at_one_moment(monkeypatch)
-    monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
-    monkeypatch.setattr(session, "_record", walks.noted_once(session._record))
     return filled
 
 

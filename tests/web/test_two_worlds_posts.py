@@ -9,7 +9,6 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,13 +22,9 @@ from leaderboard.accounts.ops import sessions
 from leaderboard.core import policy
 from leaderboard.db.tables import Collection, Run, Task, Team
 from leaderboard.errors import Forbidden, NotFound
-from leaderboard.notify.ops import webhooks
 from leaderboard.runs.ops import limits, partial_uploads
 from leaderboard.runs.ops import uploads as runs
-from leaderboard.runs.web import uploads
 from leaderboard.scoring.ops import collections
-from leaderboard.suites.web import sending as suite_sending
-from leaderboard.web import session
 from leaderboard.web.session import API, reading
 from tests.make import twins, walks
 from tests.make.people import PASSWORD
@@ -90,15 +85,9 @@ def filled(
     sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Undoing, Undoing]]:
     """Two worlds with the same clock and ids, in which everybody has signed in."""
-    moment = datetime.now(UTC).replace(microsecond=0)
-    worlds = [
-        twins.build(sqlite_template, tmp_path_factory.mktemp(f"world-{secret}"), secret, moment)
-        for secret in ("a", "b")
-    ]
-    one, other = (Undoing(world, {name: _token(world, name) for name in VIEWERS}) for world in worlds)
-    yield one, other
-    for world in worlds:
-        world.database.dispose()
+    for worlds in twins.pair(sqlite_template, tmp_path_factory):
+        one, other = (Undoing(world, {name: _token(world, name) for name in VIEWERS}) for world in worlds)
+        yield one, other
 
 
 def _token(world: World, name: str | None) -> str:
@@ -109,15 +98,9 @@ def _token(world: World, name: str | None) -> str:
 @pytest.fixture
 def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> tuple[Undoing, Undoing]:
     """The two worlds, where chance (keys and tokens) is the same too."""
-    monkeypatch.setattr(uploads, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
-    monkeypatch.setattr(suite_sending, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
+    walks.hold_still(monkeypatch)
     monkeypatch.setattr(partial_uploads, "secrets", SimpleNamespace(token_hex=lambda _: "nonsense"))
     monkeypatch.setattr(sessions, "new_token", lambda: "chance")
-    monkeypatch.setattr(session, "new_id", lambda: "chance")
-    monkeypatch.setattr(webhooks, "new_secret", lambda: "whsec_AAAA")
-    twins.open_under_one_address(monkeypatch)
-    monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
-    monkeypatch.setattr(session, "_record", walks.noted_once(session._record))
     return filled
 
 

@@ -28,11 +28,10 @@ from leaderboard.db.tables import (
     Upload,
 )
 from leaderboard.errors import Conflict, Forbidden, Invalid, LeaderboardError, NotFound, OverQuota
-from leaderboard.notify.page.webhooks import webhook_page
 from leaderboard.runs.ops import limits
 from leaderboard.tasks.ops import announcements
 from leaderboard.tasks.page import teams as pages
-from tests.make import build, hooks, people
+from tests.make import build, people
 from tests.make.copies import built_once
 
 
@@ -140,15 +139,6 @@ def test_invitations_and_announcements_follow(both: Teams) -> None:
         with both.database.read() as session:
             task = session.get_one(Task, 1)
             assert len(announcements.visible(session, both.viewer(account_id), task)) == count
-
-
-def test_webhooks_follow(both: Teams) -> None:
-    """Those of the team that joins are the other's, and its members see them."""
-    number = hooks.webhook(both.database, both.bob, team_id=both.bears).id
-    both.merge()
-    with both.database.read() as session:
-        page = webhook_page(session, both.viewer(both.ann), number)
-    assert (page.team_id, page.webhook.state) == (both.owls, "active")
 
 
 def test_a_team_alone_in_a_task_takes_its_entry_along(both: Teams) -> None:

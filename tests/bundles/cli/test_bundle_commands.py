@@ -13,7 +13,8 @@ from click.testing import CliRunner, Result
 from leaderboard.bundles.ops import checking
 from leaderboard.bundles.ops.opening import opened
 from leaderboard.cli import main
-from tests.make import build, bundles
+from tests.bundles import make as bundles
+from tests.make import build
 
 pytestmark = pytest.mark.trial
 

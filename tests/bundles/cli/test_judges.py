@@ -9,7 +9,8 @@ from click.testing import CliRunner, Result
 from leaderboard.cli import main
 from leaderboard.db.engine import Database
 from leaderboard.judges.ops import sending
-from tests.make import build, judging
+from tests.judges import make as judging
+from tests.make import build
 
 pytestmark = pytest.mark.trial
 

@@ -19,7 +19,8 @@ from leaderboard.core.policy import ANONYMOUS, OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Audit, Collection, Run, Task, Team
 from leaderboard.errors import Forbidden, Invalid, LeaderboardError, SignInNeeded, TooLarge
-from tests.make import build, bundles, judged, people, pools
+from tests.bundles import make as bundles
+from tests.make import build, judged, people, pools
 from tests.make.copies import built_once
 from tests.make.loops import some
 

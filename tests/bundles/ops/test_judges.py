@@ -19,7 +19,9 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Alignment, Entry, Phase, Run, Task
 from leaderboard.errors import NotFound
 from leaderboard.runs.ops.limits import RunRequest
-from tests.make import build, bundles, judging, people
+from tests.bundles import make as bundles
+from tests.judges import make as judging
+from tests.make import build, people
 from tests.make.copies import built_once
 
 

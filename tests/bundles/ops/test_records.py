@@ -2,6 +2,7 @@
 
 import re
 
+from leaderboard.bundles.ops import checking
 from leaderboard.bundles.ops.records import TABLES, renumbered
 from leaderboard.db.tables import metadata
 
@@ -144,3 +145,9 @@ def test_ids_within_json_are_put_as_numbers_and_back() -> None:
     ):
         assert renumbered(column, value, numbers) == expected
         assert renumbered(column, renumbered(column, expected, back), numbers) == expected
+
+
+def test_markdown_that_would_take_long_to_show_is_refused() -> None:
+    """As tests/web/test_prose.py shows of forms, the API and commands."""
+    for field in (("pools", "guidelines"), ("announcements", "body")):
+        assert checking._RULES[field]("[" * 10_000) == "may have at most 4,000 marks of Markdown."

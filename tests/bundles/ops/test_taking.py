@@ -13,7 +13,8 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Assessor, Edition, Entry, Run, Task, TaskChange, Upload
 from leaderboard.errors import Forbidden, Invalid, SignInNeeded
 from leaderboard.runs.ops import withdrawals
-from tests.make import build, bundles, judged, people, pools
+from tests.bundles import make as bundles
+from tests.make import build, judged, people, pools
 from tests.make.copies import built_once
 
 RANKINGS = {"1": ["a", "c"], "2": ["d"], "3": ["e"]}

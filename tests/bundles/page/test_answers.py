@@ -22,7 +22,8 @@ from leaderboard.db.tables import QrelsRevision, Run, Task, Topic
 from leaderboard.errors import Invalid
 from leaderboard.runs.ops import withdrawals
 from leaderboard.trec.nuggets.packing import MadeBy
-from tests.make import answered, answers, build, bundles, nuggeted
+from tests.bundles import make as bundles
+from tests.make import answered, answers, build, nuggeted
 
 MACHINE = {"nuggets": MadeBy("machine", "GPT-4o"), "assignments": MadeBy("both", "GPT-4o")}
 

@@ -17,7 +17,10 @@ from leaderboard.reproductions.page import tables as reproduction_tables
 from leaderboard.reproductions.page.show import reproductions_page
 from leaderboard.scoring.ops.qrels import left_out
 from leaderboard.trec.qrels.left_out import LeftOut
-from tests.make import build, bundles, reproduced, revised, suited
+from tests.bundles import make as bundles
+from tests.make import build, revised
+from tests.reproductions import make as reproduced
+from tests.suites import make as suited
 
 AGAIN = ImportRequest(slug="again")
 

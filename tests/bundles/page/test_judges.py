@@ -24,7 +24,9 @@ from leaderboard.runs.ops import withdrawals
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.site.ops.checks import all_checks
 from leaderboard.trec.boards.packing import KeptReference
-from tests.make import build, bundles, judging
+from tests.bundles import make as bundles
+from tests.judges import make as judging
+from tests.make import build
 from tests.make.copies import built_once
 
 OTHER = ImportRequest(slug="again")

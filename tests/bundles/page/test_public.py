@@ -20,7 +20,8 @@ from leaderboard.errors import NotFound
 from leaderboard.runs.ops import withdrawals
 from leaderboard.trec.read.plain import plain_blocks
 from leaderboard.trec.runs.runs import read_run
-from tests.make import build, bundles, masked, people, phased, revised, twins
+from tests.bundles import make as bundles
+from tests.make import build, masked, people, phased, revised, twins
 
 RANKINGS = {"1": ["a", "c"], "2": ["d"], "3": ["e"]}
 

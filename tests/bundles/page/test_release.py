@@ -17,7 +17,8 @@ from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.tasks.ops import announcements
 from leaderboard.tasks.ops.announcements import AnnouncementBody
 from leaderboard.trec.read.plain import plain_blocks
-from tests.make import build, bundles, judged, people, pools
+from tests.bundles import make as bundles
+from tests.make import build, judged, people, pools
 
 TEAMS = ("Wombatville", "Zyzzyva Lab", "Ölß")
 PEOPLE = ("Ottokar Quast", "Xanthippe Ypsilon", "Judith Kowalczyk")

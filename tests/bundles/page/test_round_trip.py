@@ -20,7 +20,8 @@ from leaderboard.runs.ops import withdrawals
 from leaderboard.scoring.ops.qrels import files
 from leaderboard.scoring.ops.qrels.lines import Origin
 from leaderboard.trec.qrels.preferences import PreferenceJudgments
-from tests.make import build, bundles, masked, phased, revised, sampled, twins
+from tests.bundles import make as bundles
+from tests.make import build, masked, phased, revised, sampled, twins
 
 WORLDS: dict[str, Callable[..., Any]] = {"twins": twins.build, "masked": masked.build, "phased": phased.build}
 SUBTOPICS = {"1": {"s1": {b"a": 1, b"x": 0}, "s2": {b"c": 1}}, "2": {"s1": {b"d": 1}}}

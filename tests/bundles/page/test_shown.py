@@ -13,7 +13,8 @@ from leaderboard.core.policy import ANONYMOUS, OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Run, Snapshot, Task, TaskPicture
 from leaderboard.errors import Invalid
-from tests.make import build, bundles, people, pictures
+from tests.bundles import make as bundles
+from tests.make import build, people, pictures
 from tests.make.copies import built_once
 
 RANKINGS = {"1": ["a", "c"], "2": ["d"], "3": ["e"]}

@@ -11,7 +11,8 @@ from leaderboard.core.policy import ANONYMOUS
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import UploadChunk
 from leaderboard.errors import Damaged, Forbidden, NotFound, SignInNeeded
-from tests.make import build, bundles, people
+from tests.bundles import make as bundles
+from tests.make import build, people
 
 RANKINGS = {"1": ["a", "c"], "2": ["d"], "3": ["e"]}
 

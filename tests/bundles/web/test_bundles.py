@@ -11,7 +11,7 @@ from sqlalchemy import func, select, update
 from leaderboard.bundles.ops import opening
 from leaderboard.bundles.web import bundles
 from leaderboard.db.tables import Audit, Phase, Task
-from tests.make import of_judges
+from tests.judges import of_judges
 from tests.web.conftest import Site
 
 

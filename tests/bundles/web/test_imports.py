@@ -17,7 +17,8 @@ from leaderboard.bundles.ops import opening
 from leaderboard.bundles.web import imports
 from leaderboard.core.policy import ANONYMOUS
 from leaderboard.db.tables import Account, Audit, Run, Task, TaskRole
-from tests.make import build, bundles, pages
+from tests.bundles import make as bundles
+from tests.make import build, pages
 from tests.make.apps import application
 from tests.make.worlds import QRELS, TOPICS
 from tests.web.conftest import Site

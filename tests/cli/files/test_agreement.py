@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from leaderboard.cli import main
-from tests.judges.ops.boards import ERRATIC, GOOD, NAMES, SCORES, FloatArray
+from tests.make.boards import ERRATIC, GOOD, NAMES, SCORES, FloatArray
 
 
 def write(path: Path, scores: FloatArray, measure: str = "M") -> None:

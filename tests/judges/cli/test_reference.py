@@ -8,7 +8,8 @@ from click.testing import CliRunner, Result
 from leaderboard.cli import main
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import QrelsRevision
-from tests.make import build, judging
+from tests.judges import make as judging
+from tests.make import build
 from tests.make.loops import for_every
 
 pytestmark = pytest.mark.trial

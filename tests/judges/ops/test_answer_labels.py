@@ -13,7 +13,8 @@ from leaderboard.judges.ops import imported, sending, store
 from leaderboard.runs.ops.uploads import Submission
 from leaderboard.site.ops.checks import all_checks
 from leaderboard.trec.boards.packing import KeptBoard
-from tests.make import answers, build, judging
+from tests.judges import make as judging
+from tests.make import answers, build
 
 MEASURE = "NuggetRecall(set='all')"
 FAR = {

@@ -9,7 +9,7 @@ from leaderboard.stats.orders.rank_correlation import tau_b
 from leaderboard.stats.pairs.methods import all_pairs, method
 from leaderboard.stats.standing import verdicts
 from leaderboard.trec.boards.board_files import BoardFile
-from tests.judges.ops.boards import ERRATIC, GOOD, NAMES, SCORES, file_of, held, reference
+from tests.make.boards import ERRATIC, GOOD, NAMES, SCORES, file_of, held, reference
 
 PLAN = AgreementPlan()
 

@@ -6,7 +6,7 @@ import pytest
 from leaderboard.judges.ops.field import DeclaredFacts, by_family, by_team, circularity
 from leaderboard.stats.orders.rank_correlation import tau_b
 from leaderboard.trec.boards.forms import Declared
-from tests.judges.ops.boards import GOOD, SCORES, held
+from tests.make.boards import GOOD, SCORES, held
 
 BIASED = GOOD + np.where(np.isin(np.arange(8), (2, 3)), 0.4, 0.0)[:, None]
 RUNS = {

@@ -15,7 +15,8 @@ from leaderboard.trec.boards.packing import KeptBoard
 from leaderboard.trec.qrels.align import Aligner, compile_judgments
 from leaderboard.trec.qrels.left_out import LeftOut
 from leaderboard.trec.runs.runs import Ranking, block_of
-from tests.make import build, judging
+from tests.judges import make as judging
+from tests.make import build
 
 GRADES = {"1": {b"a": 2, b"b": 1, b"c": 0}, "2": {b"a": 1, b"d": 1, b"x": 0}, "3": {b"e": 3, b"f": 1}}
 """What judging.LABELS says."""

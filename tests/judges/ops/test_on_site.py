@@ -18,7 +18,8 @@ from leaderboard.site.ops.checks import all_checks
 from leaderboard.stats.orders.rank_correlation import tau_b
 from leaderboard.tasks.ops import phases, settings
 from leaderboard.tasks.ops.phases import PhasePlan
-from tests.make import build, judging
+from tests.judges import make as judging
+from tests.make import build
 
 
 def scores(database: Database, run_id: int) -> dict[str, np.ndarray]:

@@ -22,7 +22,8 @@ from leaderboard.runs.ops.prepare import archive_kind, is_large, suggested_name
 from leaderboard.runs.ops.uploads import Submission
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
-from tests.make import answers, build, judging, nuggeted
+from tests.judges import make as judging
+from tests.make import answers, build, nuggeted
 from tests.trec.nuggets.argued import answers as answering
 from tests.trec.nuggets.argued import argued, attested, sentence
 

@@ -8,8 +8,9 @@ from zipfile import ZipFile
 
 from leaderboard.db.engine import Database
 from leaderboard.trec.nuggets.sets import Nugget, read_nuggets
+from tests.judges import make as judging
 from tests.judges.ops.test_parts import problems, send, values
-from tests.make import answers, build, judging, nuggeted
+from tests.make import answers, build, nuggeted
 from tests.trec.answers.test_samples import there
 
 PEOPLE = {"a fact": ("vital", "support")}

@@ -10,7 +10,9 @@ from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Alignment
 from leaderboard.tasks.ops import roles
-from tests.make import build, bundles, judging, pages
+from tests.bundles import make as bundles
+from tests.judges import make as judging
+from tests.make import build, pages
 from tests.web.conftest import SignIn
 
 

@@ -13,7 +13,8 @@ from flask.testing import FlaskClient
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, Task
 from leaderboard.stats.judges import label_agreement
-from tests.make import build, judging, people
+from tests.judges import make as judging
+from tests.make import build, people
 from tests.web.conftest import SignIn, browser
 from tests.web.test_crawl import faults, tree
 

@@ -13,7 +13,8 @@ from leaderboard.db.engine import now
 from leaderboard.db.tables import Phase, Run, Task
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.tasks.ops import roles
-from tests.make import answers, build, judging, pages
+from tests.judges import make as judging
+from tests.make import answers, build, pages
 from tests.make.servers import HOST, served
 from tests.trec.nuggets.argued import answers as answering
 from tests.trec.nuggets.argued import argued, sentence

@@ -20,7 +20,8 @@ from leaderboard.scoring.ops import agreements
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
-from tests.make import build, judging, pages, people
+from tests.judges import make as judging
+from tests.make import build, pages, people
 from tests.web.conftest import SignIn, browser
 from tests.web.test_crawl import faults, tree
 

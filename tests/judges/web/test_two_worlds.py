@@ -1,8 +1,7 @@
 """Two sites that differ in nuggets of a topic that is held back show the same of a judge's labels."""
 
-import shutil
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,9 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, Run, Task
 from leaderboard.judges.ops.labels import reference
 from leaderboard.runs.ops.limits import RunRequest
-from leaderboard.settings import Settings
 from leaderboard.web import session
-from tests.make import answers, build, judging, nuggeted, people, twins
-from tests.make.apps import application
+from tests.judges import make as judging
+from tests.make import answers, build, nuggeted, people, twins
 from tests.make.twins import World
 
 pytestmark = pytest.mark.trial
@@ -29,16 +27,14 @@ STATES = ("", "?documents=either&all", "?part=support", "?table=nuggets", "?tabl
 @pytest.fixture(scope="module")
 def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, World]]:
     """Two worlds with the same clock and ids, built once."""
-    moment = datetime.now(UTC).replace(microsecond=0)
-    one, other = (_world(sqlite_template, tmp_path_factory.mktemp(secret), secret, moment) for secret in "ab")
-    yield one, other
-    for world in (one, other):
-        world.database.dispose()
+    yield from twins.pair(sqlite_template, tmp_path_factory, _world)
 
 
 def _world(template: Path, folder: Path, secret: str, moment: datetime) -> World:
-    path = shutil.copyfile(template, folder / "world.sqlite3")
-    database = Database(f"sqlite:///{path}")
+    return twins.build(template, folder, secret, moment, _fill)
+
+
+def _fill(database: Database, folder: Path, secret: str) -> None:
     people.team(database, "Owls", people.account(database, "Ann"))
     judging.answered_task(database, folder)
     _judge_anew(database, folder, secret)
@@ -53,9 +49,6 @@ def _world(template: Path, folder: Path, secret: str, moment: datetime) -> World
         over = now(session) - timedelta(days=1)
         session.execute(update(Phase).where(Phase.task_id == of_judges).values(closes_at=over))
     judging.score_only(database, "said", "1")
-    twins.stop_the_clock(database, moment)
-    settings = Settings(data=folder, database_url=f"sqlite:///{path}", metrics_token="nobody-here-knows-it")
-    return World(application(settings, database), database, moment)
 
 
 def _parts(secret: str) -> dict[str, list[answers.Line]]:

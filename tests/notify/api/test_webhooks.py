@@ -1,6 +1,6 @@
 """Webhooks by programs: as on their pages, within what a token is for."""
 
-from tests.make import hooks
+from tests.notify import make as hooks
 from tests.web.api.conftest import Programs
 from tests.web.conftest import Site
 

@@ -12,9 +12,10 @@ from leaderboard.reproductions import ops as reproductions
 from leaderboard.reproductions.ops import OriginalRuns
 from leaderboard.runs.ops import withdrawals
 from leaderboard.runs.ops.limits import RunRequest
-from tests.make import build, reproduced
+from tests.make import build
 from tests.make.copies import built_once
-from tests.make.reproduced import Reproduced, say
+from tests.reproductions import make as reproduced
+from tests.reproductions.make import Reproduced, say
 
 
 @pytest.fixture

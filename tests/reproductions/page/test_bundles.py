@@ -9,9 +9,10 @@ from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
 from leaderboard.tasks.ops import settings
-from tests.make import bundles, reproduced
+from tests.bundles import make as bundles
 from tests.make.copies import built_once
-from tests.make.reproduced import Reproduced
+from tests.reproductions import make as reproduced
+from tests.reproductions.make import Reproduced
 
 
 @pytest.fixture

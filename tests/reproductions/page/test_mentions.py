@@ -12,7 +12,8 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Entry, Run, Task
 from leaderboard.reproductions.ops import OriginalRuns
 from leaderboard.reproductions.page.mentions import RunMentions, mentions
-from tests.make import build, reproduced
+from tests.make import build
+from tests.reproductions import make as reproduced
 
 MASKED, SEALED, OPEN = ("v", "w"), ("s",), ("x", "y")
 FEW = {topic: reproduced.BASE_AGAIN[topic] for topic in ("1", "2")}

@@ -19,7 +19,8 @@ from leaderboard.reproductions.page import show, tables
 from leaderboard.runs.ops import withdrawals
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.tasks.ops import settings
-from tests.make import build, reproduced
+from tests.make import build
+from tests.reproductions import make as reproduced
 
 NAMES = ("bm25", "bm25-rm3", "bm25-fields", "ql-jm")
 """Of the demo: an original baseline, the original, and both again."""

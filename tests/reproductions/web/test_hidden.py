@@ -8,9 +8,9 @@ from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Entry, Member, Run, Task, TaskRole
-from tests.make import reproduced
 from tests.make.copies import built_once
-from tests.make.reproduced import Reproduced
+from tests.reproductions import make as reproduced
+from tests.reproductions.make import Reproduced
 from tests.web.conftest import SignIn
 
 

@@ -14,11 +14,12 @@ from leaderboard.db.tables import Reproduction, Run, TaskRole
 from leaderboard.reproductions import ops as reproductions
 from leaderboard.reproductions.ops import OriginalRuns
 from leaderboard.settings import Settings
-from tests.make import build, reproduced
+from tests.make import build
 from tests.make.copies import built_once
 from tests.make.pages import main as text_of
 from tests.make.pages import parsed
-from tests.make.reproduced import Reproduced
+from tests.reproductions import make as reproduced
+from tests.reproductions.make import Reproduced
 from tests.web.conftest import SignIn
 
 

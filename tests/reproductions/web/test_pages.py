@@ -6,10 +6,10 @@ import pytest
 from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
-from tests.make import reproduced
 from tests.make.copies import built_once
 from tests.make.pages import main, parsed
-from tests.make.reproduced import Reproduced
+from tests.reproductions import make as reproduced
+from tests.reproductions.make import Reproduced
 
 
 @pytest.fixture

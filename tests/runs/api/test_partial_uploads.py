@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import func, select, update
 from tusclient.client import TusClient
 
-from leaderboard.db.tables import PartialUpload, Phase, Reproduction, Run, Upload
+from leaderboard.db.tables import PartialUpload, Phase, Run, Upload
 from leaderboard.runs.ops import partial_uploads
 from tests.make import build
 from tests.make.cuts import Cutter, cutting
@@ -80,19 +80,6 @@ def test_pieces_become_the_run_that_one_put_makes(site: Site, program: Programs)
         assert (run.name, sent.file_name, sent.bytes) == ("pieces", "my.run", len(RUN))
     build.drain(site.database)
     assert "pieces" in [row["run"] for row in berta.ask("GET", "/tasks/robots/board").json["rows"]]
-
-
-def test_pieces_say_what_their_run_reproduces(site: Site, program: Programs) -> None:
-    """With the first request; what cannot be is refused before a byte comes."""
-    berta = program("Berta")
-    for said in ({"reproduces": 999}, {"baseline": site.world.run}, {"reproduces": "own"}):
-        assert _begin(berta, len(RUN), **said).status_code == 422, said
-    where = _begun(berta, len(RUN), reproduces=site.world.run)
-    last = _send(berta, where, 0, RUN)
-    upload = berta.ask("GET", last.headers["Location"].removeprefix("/api/v1")).json
-    with site.database.read() as session:
-        said = session.get_one(Reproduction, upload["run_id"])
-        assert (said.original_id, said.baseline_id) == (site.world.run, None)
 
 
 def test_options_say_what_the_site_can_do(site: Site, program: Programs) -> None:

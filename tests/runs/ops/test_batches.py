@@ -10,17 +10,7 @@ from sqlalchemy import func, select, update
 from leaderboard.core.jobs import queue
 from leaderboard.core.policy import OPERATOR, Viewer
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import (
-    Job,
-    Phase,
-    Reproduction,
-    Run,
-    Team,
-    Throttle,
-    Upload,
-    UploadBatch,
-    UploadChunk,
-)
+from leaderboard.db.tables import Job, Phase, Run, Team, Throttle, Upload, UploadBatch, UploadChunk
 from leaderboard.errors import Closed, Forbidden, Invalid, LeaderboardError, NotFound, OverQuota
 from leaderboard.runs.ops import batches, prepare
 from leaderboard.runs.ops.prepare import BY_FOLDER, BY_LIST, BatchFile, BatchPlan, BatchRequest, plan
@@ -172,28 +162,6 @@ def test_organisers_file_runs_for_any_team(site: Database, tmp_path: Path) -> No
         rows = session.execute(select(Run.name, Team.name, Run.kind).join(Team, Team.id == Run.team_id))
         assert sorted(map(tuple, rows)) == [("one", "Owls", "baseline"), ("two", "Bears", "official")]
     assert set(_verdicts(site, OPERATOR, batch_id).values()) == {"accepted"}
-
-
-def test_a_list_says_what_runs_reproduce(site: Database, tmp_path: Path) -> None:
-    """By the number of the original; a file that cannot reproduce it is not taken, and says why."""
-    ann, owls = _member(site)
-    first = _send(
-        site, ann, plan(_files(tmp_path, ["zero"]), BatchRequest(team=owls)), BatchRequest(team=owls)
-    )
-    build.drain(site)
-    assert set(_verdicts(site, ann, first).values()) == {"accepted"}
-    listed = prepare.read_list("run,team,reproduces\none,Owls,1\ntwo,Owls,999\nthree,Owls,\n")
-    wished = BatchRequest(team=owls, runs=listed)
-    batch_id = _send(site, ann, plan(_files(tmp_path, ["one", "two", "three"]), wished), wished)
-    build.drain(site)
-    assert _verdicts(site, ann, batch_id) == {"one": "accepted", "two": "not taken", "three": "accepted"}
-    with site.read() as session:
-        rows = session.execute(
-            select(Run.name, Reproduction.original_id).join(Run, Run.id == Reproduction.run_id)
-        )
-        assert list(map(tuple, rows)) == [("one", 1)]
-        (refused,) = session.get_one(UploadBatch, batch_id).wishes["refused"]
-        assert (refused["file"], refused["value"]) == ("two", "999")
 
 
 def test_held_files_wait_for_a_look(site: Database, tmp_path: Path) -> None:

@@ -4,16 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from leaderboard.accounts.ops import accounts
 from leaderboard.accounts.ops import teams as team_services
-from leaderboard.bundles.ops import found, imports, opening
-from leaderboard.bundles.ops.checking import ImportRequest
-from leaderboard.bundles.ops.found import FolderRequest, FoundChoice
 from leaderboard.core.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Account, Audit, Entry, Mail, Run, Team
+from leaderboard.db.tables import Audit, Entry, Run, Team
 from leaderboard.errors import Invalid, LeaderboardError, NotFound
 from leaderboard.runs.ops import batches
 from leaderboard.runs.ops.prepare import BY_FOLDER, BY_LIST, BatchFile, BatchRequest, plan, read_list
@@ -26,8 +23,7 @@ from leaderboard.tasks.ops.announcements import AnnouncementBody
 from leaderboard.tasks.page.members import member_list
 from leaderboard.tasks.page.search import search_page
 from leaderboard.tasks.page.teams import team_page
-from leaderboard.trec.read.lines import Limits
-from tests.make import build, bundles, people
+from tests.make import build, people
 from tests.make.copies import built_once
 
 pytestmark = pytest.mark.dialect
@@ -86,37 +82,6 @@ def by_list(scene: Scene) -> str:
     return _batch(scene, BY_LIST, "run,team,kind\nfiled,Owls,official\n")
 
 
-def by_import(scene: Scene) -> str:
-    """A task that was exported, with the team's name written into it."""
-    build.run(scene.database, scene.folder, RANKINGS, "filed", team_name="Decoy")
-    build.drain(scene.database)
-    bundles.exported(scene.database, scene.folder / "out")
-    bundles.rewrite(scene.folder / "out", "teams", name="Owls")
-    with opening.opened(scene.folder / "out") as files:
-        opening.require_whole(files)
-        with scene.database.write() as session:
-            imports.bring(session, scene.viewer(scene.olga), files, ImportRequest(slug="again"))
-    build.drain(scene.database)
-    return "again"
-
-
-def by_files(scene: Scene) -> str:
-    """A task made of a folder of topics, judgments and runs."""
-    folder = scene.folder / "found"
-    (folder / "Owls").mkdir(parents=True)
-    build.topics_file(folder)
-    build.qrels_file(folder)
-    build.run_file(folder / "Owls", RANKINGS, "filed")
-    olga = scene.viewer(scene.olga)
-    with opening.opened(folder) as files:
-        understood = found.look(files, FoundChoice(team="Owls"))
-        task = found.prepared(files, understood, FolderRequest(slug="made", name="Task t"), scene.folder)
-        with scene.database.write() as session:
-            found.make_bundle(session, olga, files, task, understood.runs, Limits())
-    build.drain(scene.database)
-    return "made"
-
-
 def by_command(scene: Scene) -> str:
     """What `leaderboard run add` does for the organisers."""
     with scene.database.write() as session:
@@ -126,7 +91,7 @@ def by_command(scene: Scene) -> str:
     return "t"
 
 
-ROADS = (by_folder, by_list, by_import, by_files, by_command)
+ROADS = (by_folder, by_list, by_command)
 Road = Callable[[Scene], str]
 
 
@@ -149,7 +114,7 @@ def test_a_filed_run_gives_no_right_over_accounts(scene: Scene, road: Road) -> N
 
 
 def test_a_run_of_its_own_takes_the_team_in(scene: Scene) -> None:
-    """After a filed run too; the account is told of the link by mail and on its page."""
+    """After a filed run too; the account is told of the link on its page."""
     by_folder(scene)
     vic, olga = scene.viewer(scene.vic), scene.viewer(scene.olga)
     build.run(scene.database, scene.folder, RANKINGS, "own", team_name="Owls", viewer=vic)
@@ -162,8 +127,6 @@ def test_a_run_of_its_own_takes_the_team_in(scene: Scene) -> None:
             for link in accounts.links_made(session, scene.vic)
         ]
         assert told == [("an organiser of Task t", 1)]
-        letter = session.scalars(select(Mail).where(Mail.subject.like("A sign-in link%"))).one()
-        assert (letter.account_id, "created by an organiser of Task t" in letter.body) == (scene.vic, True)
 
 
 def test_an_organiser_in_the_team_does_not_enter_it(scene: Scene) -> None:
@@ -201,8 +164,6 @@ def test_a_filed_run_says_so_and_waits_for_the_team(scene: Scene, road: Road) ->
             == f"{SAID}."
         )
         assert search_page(session, ANONYMOUS, "Owls").teams == ()
-        letters = session.execute(select(Mail.account_id, Mail.subject)).all()
-        assert [tuple(letter) for letter in letters] == [(scene.vic, "Task t: runs filed for your team Owls")]
         (waits,) = my_page(session, vic).filed
         assert (waits.team, waits.slug, waits.runs) == ("Owls", slug, 1)
     assert seen(ANONYMOUS) == []
@@ -232,7 +193,6 @@ def test_a_team_without_accounts_is_shown_until_somebody_joins(scene: Scene) -> 
         assert (page.filed, page.team_id) == (f"{SAID}, which has no accounts.", team_id)
         shown = team_page(session, ANONYMOUS, team_id)
         assert ([run.name for run in shown.runs], shown.size) == (["filed"], 0)
-        assert session.scalars(select(Mail.id)).all() == []
     with scene.database.write() as session:
         team_services.add_member(session, team_id, scene.vic)
     with scene.database.read() as session:
@@ -250,15 +210,3 @@ def test_a_masked_run_does_not_tell_whether_its_team_has_accounts(scene: Scene) 
     people.mask(scene.database, team_id, "Lynx")
     with scene.database.read() as session:
         assert run_page(session, ANONYMOUS, run_id).filed == f"{SAID}."
-
-
-def test_many_filed_runs_are_one_letter(scene: Scene) -> None:
-    """Members that were told and have not agreed yet know already."""
-    by_folder(scene)
-    with scene.database.write() as session:
-        session.execute(update(Run).values(name="earlier"))
-        session.execute(update(Account).where(Account.id == scene.vic).values(email="new@example.org"))
-    by_list(scene)
-    with scene.database.read() as session:
-        assert session.scalars(select(Mail.address)).all() == ["vic@example.org"]
-        assert [row.runs for row in my_page(session, scene.viewer(scene.vic)).filed] == [2]

@@ -20,7 +20,7 @@ from leaderboard.settings import Settings
 from leaderboard.site.ops import backups
 from tests.make import build
 from tests.make.damage import turned
-from tests.make.sites import FEW, START_S, running_site
+from tests.make.sites import START_S, running_site
 
 RANKINGS = {"1": ["a", "b", "c"], "2": ["d", "a"], "3": ["f", "e"]}
 
@@ -122,7 +122,7 @@ def test_serve_refuses_a_span_it_cannot_read(tmp_path: Path) -> None:
 def test_a_running_site_backs_itself_up(site: Settings) -> None:
     """`serve --every` makes a backup beside web and evaluators, which can be restored."""
     folder, until = kept_backups.folder_of(site), time.monotonic() + START_S
-    with running_site(site.data, "--every", "6h", "--keep", "2", environ={**os.environ, **FEW}):
+    with running_site(site.data, "--every", "6h", "--keep", "2"):
         while not kept_backups.kept(folder) and time.monotonic() < until:
             time.sleep(0.1)
     (made,) = kept_backups.kept(folder)

@@ -11,8 +11,6 @@ from leaderboard.core.jobs import health
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Job, Mail
-from leaderboard.notify.ops import mail
-from leaderboard.notify.ops.mail import MailDraft
 from leaderboard.settings import Settings
 from leaderboard.site import page as site
 from tests.make import pages, smtp, worlds
@@ -90,7 +88,9 @@ def test_mail_that_failed_is_tried_again(desk: Desk) -> None:
                 .where(Account.id == account)
                 .values(email=f"{name}@example.org", email_confirmed_at=now(session))
             )
-            mail.write_mail(session, [account], MailDraft("A secret", "A secret"))
+            letter = {"address": f"{name}@example.org", "subject": "A secret", "body": "A secret"}
+            dates = dict.fromkeys(("created_at", "next_at"), now(session))
+            session.add(Mail(account_id=account, state="waiting", **letter, **dates))
         session.execute(update(Mail).where(Mail.id < 3).values(state="failed", error="554 no"))
         session.execute(update(Mail).where(Mail.id == 3).values(state="bounced"))
         session.execute(update(Account).where(Account.name == "Carl").values(email_bounced_at=now(session)))

@@ -9,7 +9,8 @@ from click.testing import CliRunner, Result
 from leaderboard.cli import main
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
-from tests.make import build, suited, suites
+from tests.make import build, suites
+from tests.suites import make as suited
 
 FILE = "".join(
     f'[[members]]\nname = "{name}"\ntask = "{slug}"\nlag = "{suites.LAGS[name]}"\n'

@@ -14,7 +14,8 @@ from leaderboard.runs.ops import withdrawals
 from leaderboard.runs.ops.uploads import RunDetails
 from leaderboard.suites.ops import sending
 from leaderboard.trec.read.lines import Limits
-from tests.make import build, people, suited, suites
+from tests.make import build, people, suites
+from tests.suites import make as suited
 
 ALL = dict.fromkeys(suites.MEMBERS, 1)
 

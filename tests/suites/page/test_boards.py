@@ -17,7 +17,8 @@ from leaderboard.suites.ops import changes
 from leaderboard.suites.ops.rows import SuiteBoardRequest, board_rows, change_rows, pair_rows, suite_board
 from leaderboard.suites.page import SuiteChoice, pair_table
 from leaderboard.trec.suites import read_suite, score_suite
-from tests.make import build, suited, suites
+from tests.make import build, suites
+from tests.suites import make as suited
 
 
 def _page(database: Database, viewer: Viewer = ANONYMOUS, **choice: object) -> suites_pages.SuitePage:

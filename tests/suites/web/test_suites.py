@@ -5,13 +5,15 @@ import json
 from pathlib import Path
 
 from flask.testing import FlaskClient
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Run, SuiteRun, TaskRole
+from leaderboard.db.tables import Run, Suite, SuiteRun, Task, TaskRole
 from leaderboard.suites.ops import changes
-from tests.make import build, people, suited, suites
+from tests.make import build, people, suites
+from tests.make.pages import parsed
+from tests.suites import make as suited
 from tests.web.conftest import SignIn
 
 ALL = dict.fromkeys(suites.MEMBERS, 1)
@@ -158,3 +160,29 @@ def test_runs_of_the_tasks_are_put_together_in_the_form(
     assert "withdrawn from the suite" in client.get("/suites/web/runs/1").text
     assert client.post("/suites/web/runs/1/restore").status_code == 303
     assert client.post("/suites/web/runs", data={**data, "runs": "snapshot-1=x"}).status_code == 422
+
+
+def test_suites_are_found_by_who_may_know_of_them(
+    database: Database, client: FlaskClient, tmp_path: Path
+) -> None:
+    """By title, address and description; not once taken off the site, nor where all members are drafts."""
+    suited.suite(database, tmp_path, description="Snapshots of a crawl.")
+
+    def found(words: str) -> list[str]:
+        return [row["slug"] for row in client.get(f"/search.json?q={words}").get_json()["suites"]]
+
+    assert [found(words) for words in ("WEB", "again+the", "snapshots", "web+nothing")] == [["web"]] * 3 + [
+        []
+    ]
+    link = parsed(client.get("/search?q=again")).find("a", href="/suites/web")
+    assert link is not None
+    assert link.text == "The web, again"
+    for hidden in (
+        update(Suite).values(withdrawn_at=Suite.created_at),
+        update(Task).values(published_at=None),
+    ):
+        with database.write() as session:
+            session.execute(hidden)
+        assert found("again") == []
+        with database.write() as session:
+            session.execute(update(Suite).values(withdrawn_at=None))

@@ -22,7 +22,7 @@ from leaderboard.tasks.ops import drafts, phases
 from leaderboard.tasks.ops import settings as tasks_settings
 from leaderboard.tasks.ops.phases import PhasePlan
 from leaderboard.tasks.ops.settings import SETTINGS, sections_of
-from tests.make import answered, build, judging
+from tests.make import answered, build
 
 TYPED: dict[str, tuple[str, ...]] = {
     "name": ("N", "N" * 200),
@@ -88,6 +88,7 @@ def _described(database: Database, folder: Path, slug: str, kind: str) -> Path:
         rules = limits.rules_for(session, OPERATOR, slug, team_id)
     topics = rules.checks.expected
     if kind == "judges":
+        judging = pytest.importorskip("tests.judges.make")
         return judging.board_file(folder, judging.OAK)
     if kind == "answers":
         limit = rules.own.limit
@@ -110,6 +111,7 @@ def _task(database: Database, folder: Path, slug: str, template: str, kind: str)
     visibility = drafts.TEMPLATES[template].visibility
     if kind == "judges":
         # The scores of judges are never shown before the close, whatever the template says.
+        judging = pytest.importorskip("tests.judges.make")
         hidden = "blind" if visibility == "open" else visibility
         judging.task(database, folder, slug, template=template, visibility=hidden)
         judging.refer(database, folder, slug=slug)

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
-from sqlalchemy import event, update
+from sqlalchemy import event
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Suite, Task
-from tests.make import build, suited
+from tests.make import build
 from tests.make.pages import main, parsed
 
 
@@ -60,29 +59,3 @@ def test_more_tasks_take_no_more_statements(database: Database, client: FlaskCli
         build.run(database, tmp_path, {"1": ["a"]}, "run", slug=slug)
     assert [statements(page) for page in pages] == before
     assert len(client.get("/search.json?q=run").get_json()["runs"]) == 5
-
-
-def test_suites_are_found_by_who_may_know_of_them(
-    database: Database, client: FlaskClient, tmp_path: Path
-) -> None:
-    """By title, address and description; not once taken off the site, nor where all members are drafts."""
-    suited.suite(database, tmp_path, description="Snapshots of a crawl.")
-
-    def found(words: str) -> list[str]:
-        return [row["slug"] for row in client.get(f"/search.json?q={words}").get_json()["suites"]]
-
-    assert [found(words) for words in ("WEB", "again+the", "snapshots", "web+nothing")] == [["web"]] * 3 + [
-        []
-    ]
-    link = parsed(client.get("/search?q=again")).find("a", href="/suites/web")
-    assert link is not None
-    assert link.text == "The web, again"
-    for hidden in (
-        update(Suite).values(withdrawn_at=Suite.created_at),
-        update(Task).values(published_at=None),
-    ):
-        with database.write() as session:
-            session.execute(hidden)
-        assert found("again") == []
-        with database.write() as session:
-            session.execute(update(Suite).values(withdrawn_at=None))

@@ -5,14 +5,15 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from leaderboard.bundles import api as bundles
-from leaderboard.judges import api as judges
+from leaderboard.features import FEATURES
 from leaderboard.judging.api import assessors, clicks, pools
 from leaderboard.qrels.api import revisions, topics
 from leaderboard.tasks.api import people, tasks
 from leaderboard.web.api import actions
 from tests.web.sent_forms import RUN, TOPICS
 
+LEAVES = ("judges", "bundles")
+"""Features that come out whose operations are those of organisers."""
 ORGANISED = frozenset(
     one.name
     for operations in (
@@ -24,8 +25,8 @@ ORGANISED = frozenset(
             pools.OPERATIONS,
             clicks.OPERATIONS,
         ),
-        *(revisions.OPERATIONS, judges.OPERATIONS, assessors.OPERATIONS, assessors.SIDE_BY_SIDE),
-        bundles.OPERATIONS,
+        *(revisions.OPERATIONS, assessors.OPERATIONS, assessors.SIDE_BY_SIDE),
+        *(added for one in FEATURES if one.name in LEAVES for added in one.operations().values()),
     )
     for one in operations
     if one.act.__module__ != actions.__name__

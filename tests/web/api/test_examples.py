@@ -7,7 +7,8 @@ import pytest
 from sqlalchemy import select
 
 from leaderboard.db.tables import Account
-from tests.make import answered, build, judging, people
+from tests.judges import make as judging
+from tests.make import answered, build, people
 from tests.make.documents import commands
 from tests.make.worlds import QRELS, RUN
 from tests.web.api.conftest import Program, Programs

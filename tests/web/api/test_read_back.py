@@ -18,7 +18,7 @@ from leaderboard.judging.ops.labelling import decisions, labels
 from leaderboard.judging.ops.labelling.decisions import SentNugget
 from leaderboard.qrels.page.revisions.revision import PARTS
 from leaderboard.tasks.ops import roles
-from tests.make import answers, build, labelled, of_judges, pages
+from tests.make import answers, build, labelled, pages
 from tests.make.worlds import RUN
 from tests.trec.nuggets import argued
 from tests.web.api.conftest import Program, Programs
@@ -234,6 +234,7 @@ def test_what_a_round_made_is_a_part_of_a_revision(kind: str, site: Site, olga: 
 @pytest.mark.parametrize("slug", ["held", "heard"])
 def test_a_reference_is_a_board_file(slug: str, site: Site, olga: Program, tmp_path: Path) -> None:
     """What judges are held against is written by run, topic and measure, and read as that."""
+    of_judges = pytest.importorskip("tests.judges.of_judges")
     of_judges.build(site.database, tmp_path, "Olga")
     written = site.browser("Olga").get(f"/tasks/{slug}/revisions/1/qrels.txt")
     found = _done(olga.ask("POST", f"/tasks/{slug}/reference/file?note=Back", data=written.data))

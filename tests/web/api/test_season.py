@@ -12,8 +12,9 @@ import pytest
 from flask import Flask, Response, request, request_finished
 
 from leaderboard import reference
+from tests.judges import make as judging
 from tests.judging.web.test_clicks import SESSIONS
-from tests.make import build, judging
+from tests.make import build
 from tests.make.worlds import QRELS, RUN, TOPICS
 from tests.web.api.conftest import Program, Programs
 from tests.web.api.organising import ORGANISED

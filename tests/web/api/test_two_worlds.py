@@ -6,7 +6,7 @@ The walks with cookies are tests/web/test_two_worlds.py and test_two_worlds_post
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,12 +20,9 @@ from leaderboard.accounts.ops.tokens import TokenRequest
 from leaderboard.core.policy import Scope, viewer_of
 from leaderboard.db.tables import Account, ApiToken, Qrels
 from leaderboard.judging.api import judging
-from leaderboard.notify.ops import webhooks
 from leaderboard.qrels.ops import revisions
 from leaderboard.runs.ops import partial_uploads
-from leaderboard.suites import api as suites
 from leaderboard.tasks.api import pictures, teams
-from leaderboard.web import session
 from leaderboard.web.api import actions
 from leaderboard.web.api.operations import PIECE, Operation
 from tests.make import twins, walks
@@ -114,16 +111,10 @@ def filled(
     sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Undoing, Undoing]]:
     """Two worlds with the same clock, ids and secrets of tokens."""
-    moment = datetime.now(UTC).replace(microsecond=0)
-    worlds = [
-        twins.build(sqlite_template, tmp_path_factory.mktemp(f"api-{secret}"), secret, moment)
-        for secret in ("a", "b")
-    ]
-    one, other = (Undoing(world, {name: _token(world, name) for name in PROGRAMS}) for world in worlds)
-    assert one.tokens == other.tokens
-    yield one, other
-    for world in worlds:
-        world.database.dispose()
+    for worlds in twins.pair(sqlite_template, tmp_path_factory):
+        one, other = (Undoing(world, {name: _token(world, name) for name in PROGRAMS}) for world in worlds)
+        assert one.tokens == other.tokens
+        yield one, other
 
 
 def _token(world: World, name: str | None) -> str:
@@ -151,12 +142,8 @@ def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(partial_uploads, "secrets", SimpleNamespace(token_hex=lambda _: "nonsense"))
     monkeypatch.setattr(revisions, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
     monkeypatch.setattr(sessions, "new_token", lambda: "chance")
-    monkeypatch.setattr(webhooks, "new_secret", lambda: "whsec_AAAA")
-    monkeypatch.setattr(webhooks, "new_message", lambda: "msg_chance")
-    monkeypatch.setattr(session, "new_id", lambda: "chance")
-    twins.open_under_one_address(monkeypatch)
+    walks.hold_still(monkeypatch)
     twins.note_at_one_moment(monkeypatch)
-    monkeypatch.setattr(session, "_record", walks.noted_once(session._record))
     monkeypatch.setattr(tokens, "token_viewer", walks.remembered(tokens.token_viewer))
     return filled
 
@@ -236,7 +223,7 @@ def test_the_walk_reaches_what_it_asks_for(worlds: tuple[Undoing, Undoing]) -> N
     with one.world.app.app_context():
         table = {operation.name: operation.act.__module__ for operation in reference.operations()}
     assert set(ASKED) <= set(table)
-    elsewhere = tuple(module.__name__ for module in (actions, suites, teams, judging, pictures))
+    elsewhere = ("leaderboard.suites", *(module.__name__ for module in (actions, teams, judging, pictures)))
     waiting = {name for name, module in table.items() if not module.startswith(elsewhere)}
     waiting -= organising.ORGANISED
     for name in ("Ann", "Olga"):

@@ -20,8 +20,9 @@ from leaderboard.notify.ops import calls, deliveries, webhooks
 from leaderboard.notify.ops.calls import WebhookAnswer
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
-from tests.make import build, hooks, people, receivers
+from tests.make import build, people, receivers
 from tests.make.receivers import Receiver
+from tests.notify import make as hooks
 
 pytestmark = pytest.mark.dialect
 SITE = "https://board.example"

@@ -14,7 +14,8 @@ from leaderboard.settings import Settings
 from leaderboard.tasks.ops import announcements, organise, phases
 from leaderboard.tasks.ops.announcements import AnnouncementBody
 from leaderboard.worker import Evaluator
-from tests.make import build, hooks, people, phased
+from tests.make import build, people, phased
+from tests.notify import make as hooks
 
 CLOSES = datetime(2030, 1, 1, tzinfo=UTC)
 

@@ -15,7 +15,8 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Job, Webhook, WebhookDelivery
 from leaderboard.notify.ops import deliveries
 from leaderboard.worker import Evaluator
-from tests.make import hooks, people, receivers
+from tests.make import people, receivers
+from tests.notify import make as hooks
 
 pytestmark = pytest.mark.dialect
 SETTINGS = receivers.settings_of()

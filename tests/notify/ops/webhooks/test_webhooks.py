@@ -13,8 +13,12 @@ from leaderboard.db.tables import Webhook, WebhookDelivery
 from leaderboard.errors import Conflict, OverQuota
 from leaderboard.notify.ops import deliveries, webhooks
 from leaderboard.notify.ops.webhooks import MADE_A_DAY, MOST
+from leaderboard.notify.page.webhooks import webhook_page
 from leaderboard.worker import Evaluator
-from tests.make import hooks, people, receivers
+from tests.accounts.ops.test_merges import Teams
+from tests.accounts.ops.test_merges import both as both
+from tests.make import people, receivers
+from tests.notify import make as hooks
 
 pytestmark = pytest.mark.dialect
 
@@ -79,3 +83,12 @@ def test_evaluators_and_buttons_at_once(database: Database) -> None:
     with database.write() as session:
         assert set(session.scalars(select(WebhookDelivery.state))) == {"sent"}
         webhooks.stop(session, OPERATOR, made.id)
+
+
+def test_webhooks_follow_a_team_that_joins_another(both: Teams) -> None:
+    """Those of the team that joins are the other's, and its members see them."""
+    number = hooks.webhook(both.database, both.bob, team_id=both.bears).id
+    both.merge()
+    with both.database.read() as session:
+        page = webhook_page(session, both.viewer(both.ann), number)
+    assert (page.team_id, page.webhook.state) == (both.owls, "active")

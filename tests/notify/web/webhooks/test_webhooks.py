@@ -23,8 +23,9 @@ from leaderboard.db.tables import (
 from leaderboard.notify.ops import webhooks
 from leaderboard.notify.ops.webhooks import MOST, WebhookEvent
 from leaderboard.worker import Evaluator
-from tests.make import hooks, pages, receivers
+from tests.make import pages, receivers
 from tests.make.apps import application
+from tests.notify import make as hooks
 from tests.web.conftest import Site, browser, enter
 
 TASK = "/tasks/robots/webhooks"

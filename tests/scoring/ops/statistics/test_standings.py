@@ -16,7 +16,6 @@ from leaderboard.core.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Run
 from leaderboard.errors import Conflict, Forbidden, Invalid
-from leaderboard.judges.ops import scoring
 from leaderboard.runs.ops import withdrawals
 from leaderboard.runs.page import run
 from leaderboard.scoring.ops import board_measures
@@ -340,5 +339,5 @@ def test_versions_of_methods_reach_the_digest() -> None:
     changes = sum(each.version - 1 for each in (*TESTS.values(), *CORRECTIONS.values()))
     assert requests.VERSIONS["pairs"] > changes
     on_rankings = (document_orders, ranking_overlaps, pool_reusability, pool_simulations, revision_scores)
-    others = {scoring.PROCEDURE, board_measures.PROCEDURE, *(each.PROCEDURE for each in on_rankings)}
+    others = {"judges", board_measures.PROCEDURE, *(each.PROCEDURE for each in on_rankings)}
     assert set(requests.VERSIONS) == {*PROCEDURES, *others}

@@ -28,7 +28,7 @@ from leaderboard.site.ops import backups
 from leaderboard.site.ops.checks import all_checks
 from leaderboard.stats import arrays
 from leaderboard.trec.qrels.left_out import LeftOut
-from tests.make import answered, build, judging, pictures, pools
+from tests.make import answered, build, pictures, pools
 from tests.make.apps import application
 from tests.make.copies import built_once
 
@@ -107,6 +107,7 @@ def test_any_wrong_bit_is_found(kind: Kind, database: Database, tmp_path: Path) 
         answered.task(database, tmp_path)
         answered.run(database, tmp_path)
     if kind.table == "judge_board":
+        judging = pytest.importorskip("tests.judges.make")
         judging.task(database, tmp_path)
         judging.refer(database, tmp_path)
         judging.judge(database, tmp_path)

@@ -73,3 +73,8 @@ def say(database: Database, run_id: int, of: OriginalRuns, viewer: Viewer = OPER
     """Say what a run reproduces."""
     with database.write() as session:
         reproductions.link(session, viewer, run_id, of)
+
+
+def reproduce(database: Database, run_id: int, original: int, *baselines: int) -> None:
+    """Say it of any run: the part that reproductions have in worlds."""
+    say(database, run_id, OriginalRuns(original, *baselines))

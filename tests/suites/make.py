@@ -4,14 +4,20 @@ import io
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from sqlalchemy import select
 
 from leaderboard.core.policy import OPERATOR, Viewer
 from leaderboard.db.engine import Database
+from leaderboard.db.tables import Run, Task, Team
 from leaderboard.runs.ops.uploads import RunDetails
 from leaderboard.suites.ops import changes, sending
 from leaderboard.suites.ops.changes import MemberDraft, SuiteDraft
+from leaderboard.suites.web import sending as forms
 from leaderboard.trec.read.lines import Limits
-from tests.make import answers, build, suites
+from tests.make import answers, build, masked, phased, suites, twins
 
 SLUG = "web"
 TASKS = {name: f"web-{name[-1]}" for name in suites.MEMBERS}
@@ -119,3 +125,56 @@ def filled(database: Database, folder: Path) -> tuple[int, int, int]:
     )
     build.drain(database)
     return made
+
+
+def to_world(database: Database, run_id: int) -> None:
+    """A suite of two tasks of tests.make.worlds, and a suite run of the one run there."""
+    of_tasks(database, "both", ("robots", "other"))
+    put_together(database, "both", "Owls", "first", {"robots": run_id})
+
+
+def to_scored_twins(database: Database, secret: str) -> None:
+    """A suite of three tasks, two of which hold scores back; of the masked team its run's name differs."""
+    tasks = ("blind", "sealed", "open")
+    of_tasks(database, "both", tasks)
+    for team, name in (("Owls", "own"), (twins.MASKED[secret], f"other-{secret}")):
+        with database.read() as session:
+            of_team = (
+                select(Task.slug, Run.id)
+                .join(Task, Task.id == Run.task_id)
+                .join(Team, Team.id == Run.team_id)
+            )
+            rows = session.execute(
+                of_team.where(Team.name == team, Task.slug.in_(tasks)).order_by(Run.id.desc())
+            )
+            runs = {slug: run_id for slug, run_id in rows}
+        put_together(database, "both", team, name, runs)
+
+
+def to_masked(database: Database, secret: str) -> None:
+    """Suite runs whose names say whose they are, in either suite; only Owls show theirs."""
+    first, second, _ = masked.SECRETS[secret]
+    for suite, other in masked.SUITES.items():
+        of_tasks(database, suite, (masked.SLUG, other))
+        owls = {masked.SLUG: 1} if suite == "both" else {masked.SLUG: 1, other: 6}
+        sent = {"Owls": owls, first: {masked.SLUG: 2}}
+        if suite == "both":
+            sent[second] = {masked.SLUG: 3}
+        for team, runs in sent.items():
+            name = "owls-all" if team == "Owls" else f"{team.split()[0].lower()}-{secret}-all"
+            put_together(database, suite, team, name, runs)
+
+
+def to_phased(database: Database, secret: str) -> None:
+    """A suite of the task and an open one: runs of whichever phase, and in one world one more."""
+    suite, slug = phased.SUITE, phased.SLUG
+    of_tasks(database, suite, (slug, "side"))
+    put_together(database, suite, "Owls", "owls-all", {slug: 3, "side": 6})
+    put_together(database, suite, "Bears", "bears-all", {slug: 4 if secret == "a" else 2, "side": 7})
+    if secret == "a":
+        put_together(database, suite, "Bears", "bears-sealed", {slug: 5})
+
+
+def leave_nothing_to_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let keys of forms be the same in two worlds."""
+    monkeypatch.setattr(forms, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))

@@ -11,8 +11,8 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, Task
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.tasks.ops import roles
+from tests.judges import make as judging
 from tests.make import build as builders
-from tests.make import judging
 from tests.make.copies import built_once
 
 TOPICS = ("1", "2")

@@ -17,7 +17,7 @@ from leaderboard.qrels.ops import revisions
 from leaderboard.qrels.ops.revisions import NewRevision, Revision
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.runs.ops.uploads import Submission
-from tests.make import answers, build, nuggeted
+from tests.make import answers, build, nuggeted, twins
 from tests.make.copies import built_once
 
 Scores = Mapping[str, Sequence[float]]
@@ -241,3 +241,25 @@ def judge(database: Database, folder: Path, scores: Scores = OAK, name: str = "o
     made = submit(database, folder, scores, name, **options)
     assert made.run_id is not None, made.report
     return made.run_id
+
+
+def to_twins(database: Database, folder: Path, secret: str) -> None:
+    """A blind task of judges: on hidden topics the reference differs, and another team's board."""
+    task(database, folder, topics=twins.TOPICS, visibility="blind")
+    with database.read() as session:
+        of = TopicSet.task_id == select(Task.id).where(Task.slug == "judged").scalar_subquery()
+        public = list(session.scalar(select(TopicSet.topics).where(of, TopicSet.name == "public")) or ())
+    facts = f"run,llm\nA,{secret}\n"
+    refer(database, folder, _valued(secret, public, 3), topics=twins.TOPICS, facts=facts)
+    judge(database, folder, _valued("", twins.TOPICS, 7), "own-judge", team_name="Owls", topics=twins.TOPICS)
+    other, team = _valued(secret, public, 11), twins.MASKED[secret]
+    judge(database, folder, other, "other-judge", team_name=team, topics=twins.TOPICS)
+
+
+def _valued(secret: str, alike: Sequence[str], step: int) -> dict[str, tuple[float, ...]]:
+    """Values of five runs on all topics, otherwise in world b where they are not to be alike."""
+    turned = [secret == "b" and topic not in alike for topic in twins.TOPICS]
+    return {
+        run: tuple((place * step + at * (7 - 3 * turned[at])) % 13 / 13 for at in range(len(turned)))
+        for place, run in enumerate("ABCDE")
+    }

@@ -3,7 +3,12 @@
 import hashlib
 import json
 import shutil
+import time
+from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from leaderboard.bundles import page as bundles
 from leaderboard.bundles.ops import describing, imports, opening
@@ -74,3 +79,9 @@ def rows(folder: Path, table: str) -> list[dict[str, object]]:
 def public(database: Database, path: Path, slug: str = "t") -> None:
     """Write what visitors read of a task to a path."""
     bundles.export_public(database, slug, describing.writer(path))
+
+
+def export_at(monkeypatch: pytest.MonkeyPatch, moment: datetime) -> None:
+    """Let what is exported be of one moment in two worlds."""
+    monkeypatch.setattr(describing, "time", SimpleNamespace(time=moment.timestamp, gmtime=time.gmtime))
+    monkeypatch.setattr(bundles, "datetime", SimpleNamespace(now=lambda _: moment))
