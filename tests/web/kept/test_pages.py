@@ -250,3 +250,32 @@ def test_a_database_without_a_version_has_every_page_made(site: Site, visitor: F
     with site.database.write(is_shown=False) as session:
         session.execute(text("ALTER TABLE site_version RENAME TO elsewhere"))
     assert [_is_kept(site, visitor, BOARD) for _ in range(2)] == [False, False]
+
+
+NOT_KEPT = {
+    **dict.fromkeys(
+        ("judging", "labelling_desk", "side_by_side_judging", "invitations", "mail"), "an address is a secret"
+    ),
+    **dict.fromkeys(("accounts", "openid", "second_factor"), "they are about who signs in"),
+    **dict.fromkeys(
+        ("bundles", "pictures", "run_files", "signatures", "static"), "files, stored as they are"
+    ),
+    **dict.fromkeys(
+        ("health", "metrics", "checks", "entries", "naming", "search"), "what is said now counts"
+    ),
+    **dict.fromkeys(("api_reference", "help", "pool_audits", "side_by_side"), "few visitors read them"),
+}
+"""Blueprint of pages for everybody that is not kept -> why."""
+
+
+def test_public_pages_are_kept_or_have_a_reason(site: Site) -> None:
+    """A new blueprint of pages for everybody is kept, and mirrored, or says why not."""
+    public = {
+        route.endpoint.partition(".")[0]
+        for route in site.app.url_map.iter_rules()
+        if "GET" in (route.methods or ())
+        and not route.rule.startswith("/api/")
+        and (declared := rule_of(site.app, route.endpoint)) is not None
+        and declared.access is PUBLIC
+    }
+    assert sorted(public - ROOMS - set(NOT_KEPT)) == [] == sorted(set(NOT_KEPT) - public)
