@@ -382,7 +382,8 @@ def _limits(each: Asked) -> dict[str, Any]:
     if each.kind not in ("line", "text"):
         return {}
     filled = {"pattern": FILLED} if each.is_required and each.kind == "line" and about.least else {}
-    return {"maxLength": about.longest} | filled
+    # Longer ones in an address are refused unread.
+    return ({"maxLength": about.longest} if about.longest <= 100 else {}) | filled
 
 
 def documented(**schema: Any) -> Meta:

@@ -381,8 +381,7 @@ def _own(_: object, slug: str) -> OwnTask:
 
 
 def _made(made: tuple[CreatedTask, PreparedTask], slug: str) -> OwnTask:
-    prepared = made[1]
-    return OwnTask(task=slug, name=prepared.draft.name, state="draft", topics=str(prepared.topics))
+    return OwnTask(task=slug, name=made[1].draft.name, state="draft", topics=str(made[1].topics))
 
 
 CHANGES = (

@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,12 @@ from tests.web.client.test_season import _made
 from tests.web.conftest import Site
 
 mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+
+def _run(made: Coroutine[Any, Any, Any]) -> Any:
+    # A browser that this process started before has an event loop in its main thread.
+    with ThreadPoolExecutor(1) as other:
+        return other.submit(asyncio.run, made).result()
 
 
 async def _call(agent: Any, tool: str, **arguments: Any) -> Any:
@@ -65,7 +72,7 @@ def test_an_agent_takes_part_in_a_blind_task(
 ) -> None:
     """It gets a score over the public topics, and neither scores by topic nor those of hidden topics."""
     _made(program("Olga", "read", "organise"))
-    seen = asyncio.run(_takes_part(client, tmp_path))
+    seen = _run(_takes_part(client, tmp_path))
     assert seen["rules"]["visibility"] == "open" or seen["rules"]["phases"][0]["visibility"] == "blind"
     assert not seen["refused"]["accepted"]
     assert seen["refused"]["problems"][0]["line"] == 1
@@ -91,7 +98,7 @@ def test_tools_say_what_they_change(client: Client, clients: Callable[..., Clien
             refused = await agent.call_tool("submit_run", {"task": "robots", "path": __file__})
         return listed, refused
 
-    listed, refused = asyncio.run(tools(clients(address)))
+    listed, refused = _run(tools(clients(address)))
     changing = {name for name, hints in listed.items() if not hints.read_only_hint}
     assert changing == {"sign_in", "submit_run", "withdraw_run"}
     assert listed["withdraw_run"].destructive_hint
@@ -135,7 +142,7 @@ def test_an_agent_signs_in_and_its_run_is_held_until_an_organiser_accepts_it(
     with site.database.write() as session:
         session.execute(update(Phase).values(agent_review=True, agent_runs_per_day=1))
     kept: list[str] = []
-    seen = asyncio.run(_signs_in_and_submits(site, clients(address), tmp_path, kept))
+    seen = _run(_signs_in_and_submits(site, clients(address), tmp_path, kept))
     assert seen["states"] == ["waiting", "waiting", "done"]
     assert (seen["kind"], kept[0][:4]) == ("agent", "lb_a")
     assert {(phase["agent_review"], phase["agent_runs_per_day"]) for phase in seen["phases"]} == {(True, 1)}

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,9 @@ def _by_agent(client: Client, path: Path, phase: str) -> str:
         async with mcp.Client(server(client)) as agent:
             return await agent.call_tool("check_run", {"task": "track", "path": str(path), "phase": phase})
 
-    answer = asyncio.run(asked())
+    # A browser that this process started before has an event loop in its main thread.
+    with ThreadPoolExecutor(1) as other:
+        answer = other.submit(lambda: asyncio.run(asked())).result()
     if answer.is_error:
         return str(answer.content[0].text)
     return "".join(problem["rule"] for problem in answer.structured_content["problems"])
