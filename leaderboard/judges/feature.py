@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def _pages() -> "Iterable[Blueprint]":
-    from leaderboard.judges.web import judges, uploads
+    from leaderboard.judges.web import judges
     from leaderboard.judges.web import labels as judge_labels
 
-    modules = (judges, judge_labels, uploads)
+    modules = (judges, judge_labels)
     return (module.blueprint for module in modules)
 
 

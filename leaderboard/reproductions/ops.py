@@ -15,6 +15,7 @@ from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Reproduction, Run, Task
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, Problem
 from leaderboard.fields import Field
+from leaderboard.runs.ops.uploads import read_number
 from leaderboard.scoring.ops.statistics import prepared
 
 _RUNS = select(Run, Task).join(Task, Task.id == Run.task_id)
@@ -93,18 +94,6 @@ def is_told(viewer: Viewer, reproducing: RunSide, sides: Sequence[RunSide]) -> b
 
 KIND = "rankings"
 """The kind of tasks whose runs can be reproduced."""
-
-
-def read_number(text: str) -> str:
-    """The number of a run in that text or in the address of its page; raises ValueError.
-
-    >>> read_number("https://example.org/runs/12/")
-    '12'
-    """
-    number = text.strip().rstrip("/").rpartition("/")[2]
-    if not number.isdecimal():
-        raise ValueError("must be the number of a run or the address of its page, such as …/runs/12.")
-    return number
 
 
 @dataclass(frozen=True, slots=True)

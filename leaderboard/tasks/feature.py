@@ -52,14 +52,14 @@ def _pages() -> "Iterable[Blueprint]":
 
 
 def _operations() -> "dict[str, tuple[Operation, ...]]":
-    from leaderboard.tasks.api import people, pictures, tasks, teams
+    from leaderboard.tasks.api import people, tasks, teams
     from leaderboard.tasks.ops import phases
     from leaderboard.web.api import actions
 
     return {
         "Tasks and boards": (*tasks.OPERATIONS, *tasks.READS, *tasks.SEARCHES),
         "Teams": (*teams.OPERATIONS,),
-        "Organising a task": (*tasks.CHANGES, *pictures.OPERATIONS, *actions.operations(phases.ACTIONS)),
+        "Organising a task": (*tasks.CHANGES, *actions.operations(phases.ACTIONS)),
         "People of a task": (*people.OPERATIONS, *people.NAMING),
     }
 

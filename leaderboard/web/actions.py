@@ -44,8 +44,7 @@ def add_to(
 
     Without `again` a refusal is a separate page. then: action's name -> the response when it is done, if not
     the page with the form; before: checks of the request, which may answer it; reads: the record's values in
-    a form with fields of its own. refusals: the errors shown
-    above the form, which is shown again.
+    a form with fields of its own. refusals: the errors shown above the form, which is shown again.
     """
     for action in actions:
         if action.form:

@@ -72,9 +72,10 @@ def command(
         decorated = click.argument(name, type=int if is_number else str)(decorated)
     more = action.more if action.now is None else "Omitted settings keep their values."
     name = action.command or action.name.partition("_")[0]
-    keyed = [each for each in fields.of(action.record) if each.kind == "keyed"] if action.record else []
-    keys = [f"  {key}: {title}" for each in keyed for key, title in each.about.choices.items()]
-    epilog = "\n".join(["\b", "Settings:", *keys]) if keys else None
+    asked = fields.of(action.record) if action.record else ()
+    keyed = next((each.about for each in asked if each.kind == "keyed" and each.about.choices), None)
+    keys = [f"  {key}: {title}" for key, title in keyed.choices.items()] if keyed else []
+    epilog = "\n".join(["\b", f"{keyed.title}:", *keys]) if keyed else None
     return click.command(name, help=f"{action.summary}. {more}".strip(), epilog=epilog)(decorated)
 
 

@@ -1,12 +1,15 @@
-"""The judges' board of a task, one judge, and one topic of a judge."""
+"""The judges' board of a task, one judge, one topic of a judge, and the forms for a reference."""
 
 from flask import Blueprint, request
 
+from leaderboard.errors import LeaderboardError
+from leaderboard.judges.ops import imported
 from leaderboard.judges.page import board as boards
 from leaderboard.judges.page import tables
 from leaderboard.judges.page.tables import JudgePage, JudgeTopicPage
+from leaderboard.qrels.web import revisions
 from leaderboard.scoring.ops.agreements import COEFFICIENTS
-from leaderboard.web import http
+from leaderboard.web import actions, http
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import scatter_chart
 from leaderboard.web.charts.planes import Pair, ScatterChart
@@ -69,3 +72,12 @@ def _chart(page: JudgePage) -> ScatterChart | None:
         return None
     pairs = [Pair(row.run, float(row.reference_rank), float(row.judge_rank)) for row in page.runs]
     return scatter_chart(pairs, digits=0)
+
+
+actions.add_to(
+    blueprint,
+    imported.ACTIONS,
+    revisions.list_page,
+    then=dict.fromkeys((action.name for action in imported.ACTIONS), revisions.to_draft),
+    refusals=(LeaderboardError,),
+)

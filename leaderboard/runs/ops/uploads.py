@@ -583,10 +583,21 @@ LATE = Field(
 )
 
 
+def read_number(text: str) -> str:
+    """The number of a run in that text or in the address of its page; raises ValueError.
+
+    >>> read_number("https://example.org/runs/12/")
+    '12'
+    """
+    number = text.strip().rstrip("/").rpartition("/")[2]
+    if not number.isdecimal():
+        raise ValueError("must be the number of a run or the address of its page, such as …/runs/12.")
+    return number
+
+
 def _run_field(title: str, which: str, form: str) -> Field:
     """A run by its number or, in the form, by the address of its page."""
-    help = f"The number of the run that {which}."
-    return Field(title=title, help=help, form=form, read=lambda text: text.rstrip("/").rpartition("/")[2])
+    return Field(title=title, help=f"The number of the run that {which}.", form=form, read=read_number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -302,7 +302,10 @@ class NewCollection:
     """What is known of a collection besides its documents."""
 
     size: Annotated[
-        int | None, Field(title="Size", help="Number of documents in the collection, if no file is given.")
+        int | None,
+        Field(
+            title="Size", help="Number of documents in the collection, if no file is given.", is_of_form=True
+        ),
     ] = None
     link_template: Annotated[
         str, Field(title="Link", help="Address of a document, with {docno} as placeholder.", option="link")

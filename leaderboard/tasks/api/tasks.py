@@ -21,23 +21,26 @@ from leaderboard.fields import Field
 from leaderboard.scoring.ops import collections
 from leaderboard.scoring.ops.statistics.requests import MEASURE, computing
 from leaderboard.tables.record import Column, Table
-from leaderboard.tasks.api import pictures
 from leaderboard.tasks.api.drafts import CollectionAnswer, OwnTask, SettingsAnswer, collection_answer
 from leaderboard.tasks.ops import drafts, organise
 from leaderboard.tasks.ops import settings as tasks_settings
 from leaderboard.tasks.ops.drafts import CreatedTask, PreparedTask
+from leaderboard.tasks.ops.pictures import pictures
+from leaderboard.tasks.ops.pictures.pictures import PictureHead
 from leaderboard.tasks.page import landing, news, phases
 from leaderboard.tasks.page import settings as settings_pages
 from leaderboard.tasks.page.landing import LandingRow
 from leaderboard.tasks.page.phases import PhaseRow
 from leaderboard.tasks.page.search import AT_MOST, LEAST, MOST, USUAL, SearchPage, search_page
 from leaderboard.web import http
+from leaderboard.web.addresses import absolute
 from leaderboard.web.api import actions, lists
 from leaderboard.web.api.answers import (
     BoardAnswer,
     BoardRow,
     LeaderAnswer,
     PhaseAnswer,
+    PictureAnswer,
     TaskAnswer,
     TaskDetails,
     TaskList,
@@ -97,8 +100,8 @@ def task(slug: str) -> TaskDetails:
         name=about.task,
         description=about.of.description,
         organisers=about.of.organisers,
-        logo=pictures.answer(about.logo, about.slug),
-        picture=pictures.answer(about.picture, about.slug),
+        logo=_picture(about.logo, about.slug),
+        picture=_picture(about.picture, about.slug),
         collection=about.collection.name,
         topics=about.topics,
         visibility=about.of.visibility,
@@ -129,6 +132,14 @@ def board(slug: str, query: BoardQuery) -> BoardAnswer:
 
 
 OPERATIONS = (tasks, task, board)
+
+
+def _picture(head: PictureHead | None, slug: str, **_: object) -> PictureAnswer | None:
+    """A picture with its address, None for none."""
+    if head is None:
+        return None
+    address = absolute("pictures.show", slug=slug, digest=head.address)
+    return PictureAnswer(kind=head.kind, alt=head.alt, width=head.width, height=head.height, address=address)
 
 
 def _listed(row: LandingRow) -> TaskAnswer:
@@ -390,6 +401,8 @@ CHANGES = (
         (
             collections.ADD,
             drafts.MAKE,
+            pictures.PUT,
+            pictures.REMOVE,
             tasks_settings.CHANGE,
             *organise.DESK,
             *organise.LIFE,
@@ -398,6 +411,7 @@ CHANGES = (
         answers={
             "add_collection": (CollectionAnswer, lambda row, **_: collection_answer(row)),
             "make_task": (OwnTask, _made),
+            "put_picture": (PictureAnswer, _picture),
             "settle_task": (SettingsAnswer, lambda result, **_: _settings(*result)),
             **dict.fromkeys(
                 ("publish_task", "unpublish_task", "archive_task", "unarchive_task"), (OwnTask, _own)

@@ -22,7 +22,7 @@ from leaderboard.db.tables import Account, ApiToken, Qrels
 from leaderboard.judging.api import judging
 from leaderboard.qrels.ops import revisions
 from leaderboard.runs.ops import partial_uploads
-from leaderboard.tasks.api import pictures, teams
+from leaderboard.tasks.api import teams
 from leaderboard.web.api import actions
 from leaderboard.web.api.operations import PIECE, Operation
 from tests.make import twins, walks
@@ -223,7 +223,7 @@ def test_the_walk_reaches_what_it_asks_for(worlds: tuple[Undoing, Undoing]) -> N
     with one.world.app.app_context():
         table = {operation.name: operation.act.__module__ for operation in reference.operations()}
     assert set(ASKED) <= set(table)
-    elsewhere = ("leaderboard.suites", *(module.__name__ for module in (actions, teams, judging, pictures)))
+    elsewhere = ("leaderboard.suites", *(module.__name__ for module in (actions, teams, judging)))
     waiting = {name for name, module in table.items() if not module.startswith(elsewhere)}
     waiting -= organising.ORGANISED
     for name in ("Ann", "Olga"):
