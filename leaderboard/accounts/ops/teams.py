@@ -64,7 +64,7 @@ class TeamChanges:
     )
     name: Annotated[
         str | None,
-        Field(title="Name", help="For its captain to change; null: it stays.", longest=names.MAX_CHARACTERS),
+        Field(title="Team name", help="For its captain to change.", longest=names.MAX_CHARACTERS),
     ] = None
 
 
