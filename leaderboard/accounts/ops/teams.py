@@ -63,8 +63,7 @@ class TeamChanges:
         None
     )
     name: Annotated[
-        str | None,
-        Field(title="Team name", help="For its captain to change.", longest=names.MAX_CHARACTERS),
+        str | None, Field(title="Team name", help="For its captain to change.", longest=names.MAX_CHARACTERS)
     ] = None
 
 
