@@ -1,23 +1,80 @@
 """The commands of declared actions: done by the operator, with an option a field."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from leaderboard import fields
-from leaderboard.core.actions import Action, Received, Sessions
+from leaderboard.core.actions import Action, Outcome, Received, Sessions
 from leaderboard.core.cli.site import FILE, data_option, opened
 from leaderboard.core.policy import OPERATOR
 from leaderboard.errors import Invalid
 from leaderboard.fields import Asked
+from leaderboard.settings import Settings
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from leaderboard.db.engine import Database
 
 FIELD = "field_"
 """Before the names of what options say: an argument may have the name of a field."""
 BY_KEY = "__"
 """Between a field of texts by key and a key, each of which has an option."""
+
+
+class Acting:
+    """Actions that the operator does, all in one transaction; files are read before it begins."""
+
+    def __init__(self, database: "Database", settings: Settings, folder: Path, stack: ExitStack) -> None:
+        self._database, self._settings, self._stack = database, settings, stack
+        self._held: Session | None = None
+        self._sessions = Sessions(self.reading, self._writing, lambda: folder)
+
+    def __call__(
+        self,
+        action: Action,
+        values: Mapping[str, Any] | None = None,
+        files: Mapping[str, Path | None] = MappingProxyType({}),
+        **at: Any,
+    ) -> Outcome:
+        """What was done; fields that are not given keep their values in an existing record.
+
+        values: of the record's fields; files: field -> path, None for none; at: what the placeholders name.
+        """
+        received = {field: Received(path, path.name) for field, path in files.items() if path is not None}
+        if action.now is not None:
+            with self.reading() as session:
+                now = fields.values(action.now(session, OPERATOR, *at.values()))
+            values = now | dict(values or {})
+        return action.do(self._sessions, OPERATOR, at, values, self._settings, received)
+
+    @contextmanager
+    def reading(self) -> Iterator["Session"]:
+        """A session that sees what was done so far."""
+        if self._held is not None:
+            yield self._held
+        else:
+            with self._database.read() as session:
+                yield session
+
+    @contextmanager
+    def _writing(self) -> Iterator["Session"]:
+        if self._held is None:
+            self._held = self._stack.enter_context(self._database.write())
+        yield self._held
+
+
+@contextmanager
+def acting(data: Path | None) -> Iterator[Acting]:
+    """How a command does one or several actions: all of them, or none if one is refused."""
+    with opened(data) as (database, settings), TemporaryDirectory() as folder, ExitStack() as stack:
+        yield Acting(database, settings, Path(folder), stack)
 
 
 def command(
@@ -42,20 +99,16 @@ def command(
         at = {name: given[name] for name in action.placeholders}
         if asks is not None and not yes:
             click.confirm(asks(**at), abort=True)
-        with opened(data) as (database, settings), TemporaryDirectory() as folder:
-            with database.read() as session:
-                current = fields.values(action.now(session, OPERATOR, *at.values())) if action.now else {}
-            asked = current | chosen(action.record, given) if action.record else None
-            files = {action.file.field: Received(file, file.name)} if action.file and file else {}
-            sessions = Sessions(database.read, database.write, lambda: Path(folder))
-            outcome = act.do(sessions, OPERATOR, at, asked, settings, files)
-            usual = f"{at['slug']}: {outcome.done}." if "slug" in at else f"{outcome.done}."
-            if say is not None or outcome.done:
-                click.echo(usual if say is None else say(outcome, **at))
-            if action.warning is not None:
-                with database.read() as session:
-                    if warning := action.warning(session, OPERATOR, *at.values()):
-                        click.echo(warning, err=True)
+        with acting(data) as do:
+            files = {action.file.field: file} if action.file else {}
+            outcome = do(act, chosen(action.record, given) if action.record else None, files, **at)
+            with do.reading() as session:
+                warning = action.warning(session, OPERATOR, *at.values()) if action.warning else ""
+        usual = f"{at['slug']}: {outcome.done}." if "slug" in at else f"{outcome.done}."
+        if say is not None or outcome.done:
+            click.echo(usual if say is None else say(outcome, **at))
+        if warning:
+            click.echo(warning, err=True)
 
     decorated = data_option(run)
     if back:
