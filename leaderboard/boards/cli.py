@@ -6,7 +6,8 @@ import click
 
 from leaderboard.boards.ops import snapshots
 from leaderboard.boards.page import history
-from leaderboard.core.cli.site import data_option, opened
+from leaderboard.core.cli.actions import acting
+from leaderboard.core.cli.site import data_option
 from leaderboard.core.policy import OPERATOR
 
 
@@ -25,17 +26,14 @@ def snapshot(slug: str, listing: bool, data: Path | None) -> None:
     Freezing the same board again returns the same snapshot. Drafts, sealed tasks and tasks without
     judgments cannot be frozen.
     """
-    with opened(data) as (database, _):
+    with acting(data) as do:
         if listing:
-            with database.read() as session:
+            with do.reading() as session:
                 rows = history.history(session, OPERATOR, slug).snapshots
             for row in rows:
                 click.echo(
                     f"/snapshots/{row.address}\tedition {row.edition}\t{row.created_at:%Y-%m-%d %H:%M} UTC"
                 )
             return
-        with database.read() as session:
-            frozen = snapshots.freeze(session, OPERATOR, slug)
-        with database.write() as session:
-            address = snapshots.keep(session, OPERATOR, frozen)
-        click.echo(f"/snapshots/{address}\nsha256 {frozen.sha256}")
+        address, sha256 = do(snapshots.KEEP, slug=slug).result
+    click.echo(f"/snapshots/{address}\nsha256 {sha256}")

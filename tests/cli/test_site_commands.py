@@ -209,7 +209,7 @@ def test_a_task_is_cloned_archived_and_discarded_by_command(task, tmp_path: Path
         == "Tab-separated columns: id=column1, title=column2.\nnext has 2 topics.\n"
     )
     corrected = task("task", "topic", "next", "7", "--title", "Sea snakes", "--narrative", "In the sea.")
-    assert corrected.output == "Topic 7 of next: title and narrative corrected.\n"
+    assert corrected.output == "Topic 7 of next is corrected.\n"
     task("task", "topic", "next", "7", "--title", "Snakes")
     recorded = task("audit", "list", "--action", "task.change").output
     assert [recorded.count(f"{part} of topic 7") for part in ("title", "description", "narrative")] == [

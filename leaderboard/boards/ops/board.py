@@ -295,29 +295,28 @@ def _refuse(field: str, value: str, rule: str, remedy: str) -> None:
 
 
 _here = partial(Action, page="groups.show")
-ACTIONS = (
-    _here(
-        name="declare_group",
-        summary="Create a group of teams or runs, or replace its members",
-        more="Each group has its own board.",
-        method="PUT",
-        path="/tasks/<slug>/groups",
-        form="/tasks/<slug>/groups",
-        record=GroupBody,
-        act=lambda session, viewer, slug, asked: declare_group(
-            session, viewer, slug, asked.name, teams=asked.teams, runs=asked.runs
-        ),
-    ),
-    _here(
-        name="remove_group",
-        summary="Remove a group",
-        method="DELETE",
-        path="/tasks/<slug>/groups/<id:group_id>",
-        form="/tasks/<slug>/groups/<id:group_id>/remove",
-        act=remove_group,
-        done="group removed",
+DECLARE = _here(
+    name="declare_group",
+    summary="Create a group of teams or runs, or replace its members",
+    more="Each group has its own board.",
+    method="PUT",
+    path="/tasks/<slug>/groups",
+    form="/tasks/<slug>/groups",
+    record=GroupBody,
+    act=lambda session, viewer, slug, asked: declare_group(
+        session, viewer, slug, asked.name, teams=asked.teams, runs=asked.runs
     ),
 )
+REMOVE = _here(
+    name="remove_group",
+    summary="Remove a group",
+    method="DELETE",
+    path="/tasks/<slug>/groups/<id:group_id>",
+    form="/tasks/<slug>/groups/<id:group_id>/remove",
+    act=remove_group,
+    done="group removed",
+)
+ACTIONS = (DECLARE, REMOVE)
 
 
 CHOSEN_LATE = (

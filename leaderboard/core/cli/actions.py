@@ -34,7 +34,7 @@ class Acting:
     def __init__(self, database: "Database", settings: Settings, folder: Path, stack: ExitStack) -> None:
         self._database, self._settings, self._stack = database, settings, stack
         self._held: Session | None = None
-        self._sessions = Sessions(self.reading, self._writing, lambda: folder)
+        self._sessions = Sessions(self.reading, self.writing, lambda: folder)
 
     def __call__(
         self,
@@ -64,7 +64,8 @@ class Acting:
                 yield session
 
     @contextmanager
-    def _writing(self) -> Iterator["Session"]:
+    def writing(self) -> Iterator["Session"]:
+        """The transaction, for what only commands do."""
         if self._held is None:
             self._held = self._stack.enter_context(self._database.write())
         yield self._held
@@ -99,9 +100,11 @@ def command(
         at = {name: given[name] for name in action.placeholders}
         if asks is not None and not yes:
             click.confirm(asks(**at), abort=True)
+        values = chosen(action.record, given) if action.record else None
+        if action.now is not None and not values:
+            raise click.UsageError("Give at least one setting to change.")
         with acting(data) as do:
-            files = {action.file.field: file} if action.file else {}
-            outcome = do(act, chosen(action.record, given) if action.record else None, files, **at)
+            outcome = do(act, values, {action.file.field: file} if action.file else {}, **at)
             with do.reading() as session:
                 warning = action.warning(session, OPERATOR, *at.values()) if action.warning else ""
         usual = f"{at['slug']}: {outcome.done}." if "slug" in at else f"{outcome.done}."
@@ -174,7 +177,9 @@ def _parameter(each: Asked, *, has_more: bool) -> Any:
         return click.argument(name, metavar=each.name.upper(), type=int if each.kind == "number" else str)
     option = f"--{about.option or each.name.replace('_', '-')}"
     is_named = about.title.lower().rstrip("s") in about.help.lower()
-    help = about.help if is_named else f"{about.title}. {about.help}".rstrip()
+    help = about.help if is_named else f"{about.title.rstrip('.')}. {about.help}".rstrip()
+    if not has_more and not isinstance(each.default, bool) and isinstance(each.default, str | int):
+        help = f"{help} [{each.default}]" if each.default else help
     # An empty text by key removes it.
     blank = [""] if each.kind == "keyed" else []
     choices = click.Choice([*blank, *filter(None, about.choices)]) if about.choices else None

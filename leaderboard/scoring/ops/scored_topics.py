@@ -351,12 +351,13 @@ def score_judged(session: Session, viewer: Viewer, slug: str) -> int:
     return left_out
 
 
-def score_all(session: Session, viewer: Viewer, slug: str) -> None:
-    """Undo `score_judged`: every topic counts as soon as it has judgments."""
+def score_all(session: Session, viewer: Viewer, slug: str) -> int:
+    """Undo `score_judged`: every topic counts as soon as it has judgments; 0, the number excluded."""
     task = policy.own_task(session, viewer, slug)
     lock_row(session, Task, task.id)
     _leave_out(session, task, _topics(session, task), lambda _: False)
     audit.record(session, viewer, "task.score_all", f"task:{task.id}")
+    return 0
 
 
 def _leave_out(session: Session, task: Task, topics: list[Topic], is_out: Callable[[Topic], bool]) -> int:

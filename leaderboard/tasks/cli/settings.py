@@ -1,20 +1,18 @@
 """`leaderboard task set`, `show` and more: what the settings page of a task does, from the command line."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
-from leaderboard.core.cli.actions import command
+from leaderboard import fields
+from leaderboard.core.cli.actions import acting, chosen, command, options
 from leaderboard.core.cli.site import FILE, data_option, opened
 from leaderboard.core.policy import OPERATOR, ROLES
-from leaderboard.scoring.ops import board_measures
-from leaderboard.scoring.ops.board_measures import TopicText
+from leaderboard.scoring.ops.board_measures import TopicFields
 from leaderboard.tasks.ops import organise, roles, settings
-from leaderboard.tasks.ops.organise import TaskCopy
 from leaderboard.tasks.page import settings as pages
-from leaderboard.trec.topics import topics as trec_topics
 
 set_ = command(
     settings.CHANGE,
@@ -50,58 +48,30 @@ def show(slug: str, data: Path | None) -> None:
 @data_option
 def clone(slug: str, new: str, name: str | None, revision: str, data: Path | None) -> None:
     """Clone a task as the draft NEW: topics, settings and judgments, without runs."""
-    with opened(data) as (database, _):
-        with database.write() as session:
-            wanted = name or pages.settings_page(session, OPERATOR, slug).task
-            made = organise.clone(session, OPERATOR, slug, TaskCopy(new, wanted, revision))
+    with acting(data) as do:
+        with do.reading() as session:
+            name = name or pages.settings_page(session, OPERATOR, slug).task
+        do(organise.CLONE, {"slug": new, "name": name, "revision": revision}, slug=slug)
+        with do.writing() as session:
             roles.adopt(session, OPERATOR)
-        click.echo(
-            f"{made} is a draft cloned from {slug}. Publish it with `leaderboard task publish {made}`."
-        )
+    click.echo(f"{new} is a draft cloned from {slug}. Publish it with `leaderboard task publish {new}`.")
 
 
 @click.command()
 @click.argument("slug")
 @click.argument("file", type=FILE)
-@click.option(
-    "--map",
-    "topic_fields",
-    default="",
-    metavar="FIELDS",
-    help="Fields to read from the topics file, as in id=qid,title=query [by their names].",
-)
+@options(TopicFields)
 @click.option("--dry-run", is_flag=True, help="Print how FILE would be read; store nothing.")
 @data_option
-def topics(slug: str, file: Path, topic_fields: str, dry_run: bool, data: Path | None) -> None:
+def topics(slug: str, file: Path, dry_run: bool, data: Path | None, **given: Any) -> None:
     """Replace the topics of a task without runs by those of FILE."""
-    new = trec_topics.read(file, topic_fields)
-    click.echo(str(new))
+    values = chosen(TopicFields, given)
     if dry_run:
+        click.echo(str(fields.read(TopicFields, values).read(file)))
         return
-    with opened(data) as (database, _):
-        with database.write() as session:
-            board_measures.replace(session, OPERATOR, slug, new)
-        click.echo(f"{slug} has {len(new.topics)} topics.")
-
-
-@click.command()
-@click.argument("slug")
-@click.argument("topic_id")
-@click.option("--title", help="New title.  [one of the three is required]")
-@click.option("--description", help="New description.  [one of the three is required]")
-@click.option("--narrative", help="New narrative.  [one of the three is required]")
-@data_option
-def topic(slug: str, topic_id: str, data: Path | None, **parts: str | None) -> None:
-    """Correct the text of a topic; omitted parts do not change, and no score depends on it."""
-    given = {part: text for part, text in parts.items() if text is not None}
-    if not given:
-        raise click.UsageError("Give --title, --description or --narrative.")
-    with opened(data) as (database, _):
-        with database.write() as session:
-            _, old = pages.topic_form(session, OPERATOR, slug, topic_id)
-            text = TopicText(old.title, old.description, old.narrative)
-            board_measures.correct(session, OPERATOR, slug, topic_id, replace(text, **given))
-        click.echo(f"Topic {topic_id} of {slug}: {' and '.join(given)} corrected.")
+    with acting(data) as do:
+        new = do(organise.REPLACE_TOPICS, values, {"topics": file}, slug=slug).result
+    click.echo(f"{new}\n{slug} has {len(new.topics)} topics.")
 
 
 @click.command()
@@ -112,10 +82,9 @@ def topic(slug: str, topic_id: str, data: Path | None, **parts: str | None) -> N
 def organiser(slug: str, account: str, role: str, data: Path | None) -> None:
     """Let an account organise a task, coordinate its assessors, or see everything."""
     acts = {"organiser": "organises", "coordinator": "coordinates the assessors of", "reader": "reads"}
-    with opened(data) as (database, _):
-        with database.write() as session:
-            roles.give(session, OPERATOR, slug, account, role)
-        click.echo(f"{account} {acts[role]} {slug}.")
+    with acting(data) as do:
+        do(roles.GIVE, {"account": account, "role": role}, slug=slug)
+    click.echo(f"{account} {acts[role]} {slug}.")
 
 
 SAYS: dict[str, Callable[..., str]] = {
@@ -124,6 +93,7 @@ SAYS: dict[str, Callable[..., str]] = {
     "unpublish_task": lambda done, slug: f"{slug} is a draft.",
     "archive_task": lambda done, slug: f"{slug} is {done.done}.",
     "discard_task": lambda done, slug: f"{slug} was deleted.",
+    "correct_topic": lambda done, slug, topic_id: f"Topic {topic_id} of {slug} is corrected.",
 }
 """Action with a command -> what the command prints."""
 ASKS: dict[str, Callable[..., str]] = {"discard_task": lambda slug: f"Delete the draft {slug} permanently?"}
@@ -135,7 +105,7 @@ LIFE = tuple(
         asks=ASKS.get(action.name),
         back=organise.UNARCHIVE if action.name == "archive_task" else None,
     )
-    for action in (*organise.DESK, *organise.LIFE)
+    for action in (*organise.DESK, *organise.LIFE, *organise.TOPICS)
     if action.name in SAYS
 )
-COMMANDS = (set_, show, clone, *LIFE, topics, topic, organiser)
+COMMANDS = (set_, show, clone, *LIFE, topics, organiser)

@@ -5,26 +5,22 @@ from typing import Any
 
 import click
 
-from leaderboard import zones
 from leaderboard.boards.ops import board
 from leaderboard.core.cli import actions
 from leaderboard.core.cli.kinds import mapping_option, tell_notes
 from leaderboard.core.cli.site import FILE, data_option, opened
 from leaderboard.core.kinds import KINDS, RANKINGS
 from leaderboard.core.picture_kinds import LOGO, PICTURE, PictureKind
-from leaderboard.core.policy import OPERATOR
+from leaderboard.core.policy import OPERATOR, ORGANISER
 from leaderboard.errors import Invalid
-from leaderboard.scoring.ops import scored_topics
 from leaderboard.tasks.cli import settings
 from leaderboard.tasks.cli.phases import phase
-from leaderboard.tasks.ops import drafts, roles
-from leaderboard.tasks.ops import settings as tasks_settings
-from leaderboard.tasks.ops.drafts import TaskDraft, TaskForm
-from leaderboard.tasks.ops.pictures import pictures, prepare
-from leaderboard.tasks.ops.pictures.pictures import PictureChange, PictureText
+from leaderboard.tasks.ops import drafts, organise, roles
+from leaderboard.tasks.ops.drafts import TaskForm
+from leaderboard.tasks.ops.pictures import pictures
 from leaderboard.tasks.ops.pseudonyms import pseudonyms as drawing
-from leaderboard.tasks.ops.pseudonyms.pseudonyms import TITLES, UNTIL, Naming
-from leaderboard.tasks.ops.settings import COMPARISONS
+from leaderboard.tasks.ops.pseudonyms.pseudonyms import Naming
+from leaderboard.tasks.ops.settings import CHANGE, COMPARISONS
 from leaderboard.tasks.page import landing, naming
 from leaderboard.tasks.page import settings as pages
 from leaderboard.tasks.page.landing import TaskOverview
@@ -46,18 +42,15 @@ def _command(kind: PictureKind, about: str) -> click.Command:
     def command(slug: str, file: Path | None, alt: str, remove: bool, reason: str, data: Path | None) -> None:
         if remove == bool(file or alt):
             raise click.UsageError("Give FILE, --alt or both, or only --remove.")
-        with opened(data) as (database, _):
-            prepared = prepare.prepare(file, kind) if file else None
-            with database.write() as session:
-                if remove:
-                    pictures.remove(session, OPERATOR, slug, kind.name, PictureChange(reason=reason))
-                    message = f"{slug} no longer has a {kind.name}."
-                else:
-                    text = PictureText(alt=alt, reason=reason)
-                    picture = pictures.put(session, OPERATOR, slug, kind.name, prepared, text)
-                    size = f"{picture.width} x {picture.height} pixels"
-                    message = f"{slug} has a {kind.name} of {size}: {picture.alt}"
-            click.echo(message)
+        action = pictures.REMOVE if remove else pictures.PUT
+        with actions.acting(data) as do:
+            outcome = do(action, {"alt": alt, "reason": reason}, {"file": file}, slug=slug, kind=kind.name)
+        if remove:
+            click.echo(f"{slug} no longer has a {kind.name}.")
+            return
+        picture = outcome.result
+        size = f"{picture.width} x {picture.height} pixels"
+        click.echo(f"{slug} has a {kind.name} of {size}: {picture.alt}")
 
     return command
 
@@ -115,33 +108,31 @@ def create(
     **given: Any,
 ) -> None:
     """Create and publish a task; prints counts and mismatches."""
-    with opened(data) as (database, _):
-        task_draft = TaskDraft(
-            kind=next((kind for kind in kinds if kind in KINDS), RANKINGS),
-            template=next((kind for kind in kinds if kind in drafts.TEMPLATES), drafts.LIVING),
-            topics=topics,
-            qrels=qrels,
-            documents=documents,
-            description=description.read_text(encoding="utf-8") if description else "",
-            measures=measures,
-            map="\n".join(mapping),
-            **actions.chosen(TaskForm, given),
-        )
-        slug = task_draft.slug
-        prepared = drafts.prepare(task_draft)
+    values = {
+        "kind": next((kind for kind in kinds if kind in KINDS), RANKINGS),
+        "template": next((kind for kind in kinds if kind in drafts.TEMPLATES), drafts.LIVING),
+        "description": description.read_text(encoding="utf-8") if description else "",
+        "measures": measures,
+        "map": "\n".join(mapping),
+        **actions.chosen(TaskForm, given),
+    }
+    files = {"topics": topics, "qrels": qrels, "documents": documents}
+    with actions.acting(data) as do:
+        created, prepared = do(drafts.MAKE, values, files, slug=values["slug"]).result
+        slug = created.slug
         click.echo(f"Topics: {prepared.topics}")
         tell_notes(prepared.qrels.warnings if prepared.qrels is not None else ())
-        with database.write() as session:
-            drafts.create(session, OPERATOR, prepared)
-            if organiser:
-                roles.give(session, OPERATOR, slug, organiser, "organiser")
-            else:
+        if organiser:
+            do(roles.GIVE, {"account": organiser, "role": ORGANISER}, slug=slug)
+        else:
+            with do.writing() as session:
                 roles.adopt(session, OPERATOR)
-            if not draft:
-                drafts.publish(session, OPERATOR, slug)
+        if not draft:
+            do(organise.PUBLISH, slug=slug)
+        with do.reading() as session:
             shown = landing.overview(session, OPERATOR, slug)
             people = pages.people(session, OPERATOR, slug).people
-        click.echo("\n".join([*_lines(shown), _organised(slug, [row.name for row in people])]))
+    click.echo("\n".join([*_lines(shown), _organised(slug, [row.name for row in people])]))
 
 
 def _organised(slug: str, names: list[str]) -> str:
@@ -163,10 +154,9 @@ def comparison(slug: str, method: str, data: Path | None) -> None:
     METHOD is test+correction (t, wilcoxon, sign or randomisation with holm, bonferroni or bh), tukey or
     randomised_tukey.
     """
-    with opened(data) as (database, _):
-        with database.write() as session:
-            tasks_settings.change_settings(session, OPERATOR, slug, {"comparison": method})
-        click.echo(f"{slug} compares runs by: {COMPARISONS[method]}.")
+    with actions.acting(data) as do:
+        do(CHANGE, {"settings": {"comparison": method}}, slug=slug)
+    click.echo(f"{slug} compares runs by: {COMPARISONS[method]}.")
 
 
 @task.command("score-judged")
@@ -175,39 +165,27 @@ def comparison(slug: str, method: str, data: Path | None) -> None:
 @data_option
 def score_judged(slug: str, count_all: bool, data: Path | None) -> None:
     """Require and score only the topics that have judgments."""
-    with opened(data) as (database, _):
-        with database.write() as session:
-            if count_all:
-                scored_topics.score_all(session, OPERATOR, slug)
-                left_out = 0
-            else:
-                left_out = scored_topics.score_judged(session, OPERATOR, slug)
-        click.echo(f"{slug} leaves out {left_out} unjudged topics.")
+    with actions.acting(data) as do:
+        outcome = do(organise.SCORE, {"topics": "all" if count_all else "judged"}, slug=slug)
+    click.echo(f"{slug} leaves out {outcome.result} unjudged topics.")
 
 
 @task.command()
 @click.argument("slug")
-@click.option("--like", "kind", type=click.Choice(tuple(TITLES)), default="animals", show_default=True)
-@click.option("--until", type=click.Choice(tuple(UNTIL)), default="close", show_default=True)
-@click.option("--date", "names_at", default="", help="With --until date: when names are shown, UTC.")
-@click.option("--sure", is_flag=True, help="Even if runs were already shown under team names.")
+@actions.options(Naming)
 @click.option("--show-names", is_flag=True, help="Show all names again and delete the pseudonyms.")
 @data_option
-def pseudonyms(
-    slug: str, kind: str, until: str, names_at: str, sure: bool, show_names: bool, data: Path | None
-) -> None:
+def pseudonyms(slug: str, show_names: bool, data: Path | None, **given: Any) -> None:
     """Assign pseudonyms to a task's teams and print them."""
-    at = zones.read(names_at, "UTC", "names_at")
-    with opened(data) as (database, _):
-        with database.write() as session:
-            if show_names:
-                drawing.take_back(session, OPERATOR, slug)
-            else:
-                wanted = Naming(kind=kind, until=until, names_at=at, is_sure=sure)
-                drawing.give(session, OPERATOR, slug, wanted)
+    with actions.acting(data) as do:
+        if show_names:
+            do(drawing.TAKE_BACK, slug=slug)
+        else:
+            do(drawing.GIVE, actions.chosen(Naming, given), slug=slug)
+        with do.reading() as session:
             teams = naming.naming_page(session, OPERATOR, slug).teams
-        for team in teams:
-            click.echo(f"{team.pseudonym}\t{team.team}" if team.pseudonym else team.team)
+    for team in teams:
+        click.echo(f"{team.pseudonym}\t{team.team}" if team.pseudonym else team.team)
 
 
 @task.command()
@@ -222,22 +200,22 @@ def group(slug: str, name: str, teams: tuple[str, ...], runs: tuple[int, ...], d
     Significance is tested within a group only if you declare it before the task's first score. Without teams
     and runs, the group is removed.
     """
-    with opened(data) as (database, _):
-        with database.write() as session:
+    with actions.acting(data) as do:
+        with do.reading() as session:
             known = groups_page(session, OPERATOR, slug)
-            if not teams and not runs:
-                gone = next((each.id for each in known.groups if each.name == name), 0)
-                board.remove_group(session, OPERATOR, slug, gone)
-                message = f"{slug} no longer has the group {name}."
-            else:
-                ids = {team: team_id for team_id, team in known.teams.items()}
-                if unknown := [team for team in teams if team not in ids]:
-                    raise Invalid(f"{unknown[0]} is not a team of {slug}; its teams are {', '.join(ids)}.")
-                chosen = [ids[team] for team in teams]
-                made = board.declare_group(session, OPERATOR, slug, name, teams=chosen, runs=runs)
-                tested = "tested within" if made.is_early else "declared after the first score: no verdicts"
-                message = f"{name}: {len(made.members)} {made.kind}, {tested}."
-        click.echo(message)
+        if not teams and not runs:
+            gone = next((each.id for each in known.groups if each.name == name), 0)
+            do(board.REMOVE, slug=slug, group_id=gone)
+            message = f"{slug} no longer has the group {name}."
+        else:
+            ids = {team: team_id for team_id, team in known.teams.items()}
+            if unknown := [team for team in teams if team not in ids]:
+                raise Invalid(f"{unknown[0]} is not a team of {slug}; its teams are {', '.join(ids)}.")
+            members = {"teams": [ids[team] for team in teams], "runs": runs}
+            group = do(board.DECLARE, {"name": name, **members}, slug=slug).result
+            tested = "tested within" if group.is_early else "declared after the first score: no verdicts"
+            message = f"{name}: {len(group.members)} {group.kind}, {tested}."
+    click.echo(message)
 
 
 @task.command("list")

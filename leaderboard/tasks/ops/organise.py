@@ -329,9 +329,9 @@ def exclude_topic(session: Session, viewer: Viewer, slug: str, topic_id: str, re
     audit.record(session, viewer, "topic.exclude", f"task:{task.id}", topic=topic_id, reason=topic.excluded)
 
 
-def _score(session: Session, viewer: Viewer, slug: str, asked: ScoredTopics) -> None:
+def _score(session: Session, viewer: Viewer, slug: str, asked: ScoredTopics) -> int:
     acts = {"judged": scored_topics.score_judged, "all": scored_topics.score_all}
-    acts[asked.topics](session, viewer, slug)
+    return acts[asked.topics](session, viewer, slug)
 
 
 def _clone(session: Session, viewer: Viewer, slug: str, wanted: TaskCopy) -> TaskCopy:
@@ -339,8 +339,64 @@ def _clone(session: Session, viewer: Viewer, slug: str, wanted: TaskCopy) -> Tas
     return wanted
 
 
+def _topic(session: Session, viewer: Viewer, slug: str, topic_id: str) -> TopicText:
+    topic = scored_topics.find_topic(session, policy.own_task(session, viewer, slug), topic_id)
+    return TopicText(topic.title, topic.description, topic.narrative)
+
+
 _DESK: Any = {"page": "organise.show"}
 _SETTINGS: Any = {"page": "settings.show"}
+PUBLISH = Action(
+    name="publish_task",
+    summary="Publish a draft",
+    more="Everybody can see the task, and it accepts runs.",
+    path="/tasks/<slug>/publish",
+    form="/tasks/<slug>/organise/publish",
+    act=drafts.publish,
+    done=lambda *_: "published",
+    **_DESK,
+)
+SCORE = Action(
+    name="score_topics",
+    summary="Set whether unjudged topics count",
+    more="`judged` excludes them from means and rules; with `all` they count as soon as they have judgments.",
+    method="PUT",
+    path="/tasks/<slug>/scored-topics",
+    form="/tasks/<slug>/organise/topics/<any(judged, all):topics>",
+    record=ScoredTopics,
+    act=_score,
+    done=lambda asked, _: f"{asked.topics} topics count",
+    **_DESK,
+)
+CLONE = Action(
+    name="clone_task",
+    summary="Clone a task: same topics, settings and judgments",
+    path="/tasks/<slug>/clone",
+    form="/tasks/<slug>/clone",
+    record=TaskCopy,
+    act=_clone,
+    done=lambda copy, _: f"cloned as draft {copy.slug}",
+    status=201,
+    **_SETTINGS,
+)
+REPLACE_TOPICS = Action(
+    name="replace_topics",
+    summary="Replace all topics by those of a file",
+    more="Only before the first run. `fields` maps the id and title fields if their names do not show it.",
+    method="PUT",
+    path="/tasks/<slug>/topics",
+    form="/tasks/<slug>/settings/topics",
+    record=TopicFields,
+    file=File(
+        field="topics",
+        missing="Choose a topics file.",
+        body="FILES",
+        prepare=lambda given, reading: reading.read(given.files["topics"].path),
+    ),
+    act=lambda session, viewer, slug, file, _: board_measures.replace(session, viewer, slug, file),
+    done=lambda _, new: f"{len(new.topics)} topics. {new}",
+    **_SETTINGS,
+)
 DESK = (
     Action(
         name="date_task",
@@ -364,16 +420,7 @@ DESK = (
         command="dates",
         **_DESK,
     ),
-    Action(
-        name="publish_task",
-        summary="Publish a draft",
-        more="Everybody can see the task, and it accepts runs.",
-        path="/tasks/<slug>/publish",
-        form="/tasks/<slug>/organise/publish",
-        act=drafts.publish,
-        done=lambda *_: "published",
-        **_DESK,
-    ),
+    PUBLISH,
     Action(
         name="exclude_topic",
         summary="Exclude a draft's topic from the means",
@@ -396,19 +443,7 @@ DESK = (
         act=lambda session, viewer, slug, topic_id: exclude_topic(session, viewer, slug, topic_id, ""),
         done=lambda *_: "topic included again",
     ),
-    Action(
-        name="score_topics",
-        summary="Set whether unjudged topics count",
-        more="`judged` excludes them from means and rules; with `all` they count as soon as they have "
-        "judgments.",
-        method="PUT",
-        path="/tasks/<slug>/scored-topics",
-        form="/tasks/<slug>/organise/topics/<any(judged, all):topics>",
-        record=ScoredTopics,
-        act=_score,
-        done=lambda asked, _: f"{asked.topics} topics count",
-        **_DESK,
-    ),
+    SCORE,
     Action(
         name="evaluate_again",
         summary="Restart a failed job of a task",
@@ -447,17 +482,7 @@ LIFE = (
         done=lambda *_: "archived",
     ),
     UNARCHIVE,
-    Action(
-        name="clone_task",
-        summary="Clone a task: same topics, settings and judgments",
-        path="/tasks/<slug>/clone",
-        form="/tasks/<slug>/clone",
-        record=TaskCopy,
-        act=_clone,
-        done=lambda copy, _: f"cloned as draft {copy.slug}",
-        status=201,
-        **_SETTINGS,
-    ),
+    CLONE,
     Action(
         name="discard_task",
         summary="Delete a draft",
@@ -495,24 +520,8 @@ TOPICS = (
         record=TopicText,
         act=board_measures.correct,
         done=lambda *_: "topic corrected",
+        command="topic",
+        now=_topic,
     ),
-    Action(
-        name="replace_topics",
-        summary="Replace all topics by those of a file",
-        more="Only before the first run. `fields` maps the id and title fields if their names do not show "
-        "it.",
-        method="PUT",
-        path="/tasks/<slug>/topics",
-        form="/tasks/<slug>/settings/topics",
-        record=TopicFields,
-        file=File(
-            field="topics",
-            missing="Choose a topics file.",
-            body="FILES",
-            prepare=lambda given, reading: reading.read(given.files["topics"].path),
-        ),
-        act=lambda session, viewer, slug, file, _: board_measures.replace(session, viewer, slug, file),
-        done=lambda _, new: f"{len(new.topics)} topics. {new}",
-        **_SETTINGS,
-    ),
+    REPLACE_TOPICS,
 )

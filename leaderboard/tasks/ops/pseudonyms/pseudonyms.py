@@ -50,10 +50,10 @@ SEED_BYTES = 16
 class PseudonymRedraw:
     """Choice of pseudonyms; is_sure: required where the old ones were already shown."""
 
-    kind: Annotated[str, Field(title="Named after", choices=TITLES)] = "animals"
-    is_sure: Annotated[bool, Field(title="Readers may have seen runs under these names. I understand.")] = (
-        False
-    )
+    kind: Annotated[str, Field(title="Named after", choices=TITLES, option="like")] = "animals"
+    is_sure: Annotated[
+        bool, Field(title="Readers may have seen runs under these names. I understand.", option="sure")
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class Naming(PseudonymRedraw):
     """
 
     until: Annotated[str, Field(title="Valid until", choices=UNTIL)] = "close"
-    names_at: Annotated[datetime | None, Field(title="End date (UTC), if by date")] = None
+    names_at: Annotated[datetime | None, Field(title="End date (UTC), if by date", option="date")] = None
 
 
 def give(session: Session, viewer: Viewer, slug: str, request: Naming) -> int:
@@ -221,17 +221,27 @@ def _refuse(field: str, value: str, rule: str, remedy: str) -> None:
 
 
 _here = partial(Action, page="naming.show")
+GIVE = _here(
+    name="give_pseudonyms",
+    summary="Assign pseudonyms to all teams, or change their end",
+    method="PUT",
+    path="/tasks/<slug>/pseudonyms",
+    form="/tasks/<slug>/pseudonyms",
+    record=Naming,
+    act=give,
+    done=lambda _, given: f"{given} teams have pseudonyms",
+)
+TAKE_BACK = _here(
+    name="take_back_pseudonyms",
+    summary="Show the names of all teams again",
+    method="DELETE",
+    path="/tasks/<slug>/pseudonyms",
+    form="/tasks/<slug>/pseudonyms/take-back",
+    act=take_back,
+    done="names shown",
+)
 ACTIONS = (
-    _here(
-        name="give_pseudonyms",
-        summary="Assign pseudonyms to all teams, or change their end",
-        method="PUT",
-        path="/tasks/<slug>/pseudonyms",
-        form="/tasks/<slug>/pseudonyms",
-        record=Naming,
-        act=give,
-        done=lambda _, given: f"{given} teams have pseudonyms",
-    ),
+    GIVE,
     _here(
         name="draw_pseudonyms",
         summary="Redraw all pseudonyms",
@@ -243,15 +253,7 @@ ACTIONS = (
         ),
         done="drawn",
     ),
-    _here(
-        name="take_back_pseudonyms",
-        summary="Show the names of all teams again",
-        method="DELETE",
-        path="/tasks/<slug>/pseudonyms",
-        form="/tasks/<slug>/pseudonyms/take-back",
-        act=take_back,
-        done="names shown",
-    ),
+    TAKE_BACK,
 )
 SHOW_NAME = Action(
     name="show_team_name",
