@@ -12,7 +12,7 @@ from leaderboard.accounts.ops.passwords import AccountPassword
 from leaderboard.accounts.ops.tokens import PERSONAL
 from leaderboard.accounts.page import tokens as token_pages
 from leaderboard.core.actions import Action
-from leaderboard.core.cli.actions import command
+from leaderboard.core.cli.actions import acting, command
 from leaderboard.core.cli.site import data_option, opened, site_address
 from leaderboard.core.policy import OPERATOR, Viewer
 from leaderboard.errors import Conflict
@@ -107,13 +107,13 @@ def sign_out(name: str | None, everybody: bool, data: Path | None) -> None:
     """Sign out an account, or everyone, everywhere."""
     if (name is None) is not everybody:
         raise click.UsageError("Give an account name or --everybody.")
-    with opened(data) as (database, _):
-        with database.write() as session:
-            if name is None:
+    with acting(data) as do:
+        if name is not None:
+            do(_by_name(closing.SIGN_OUT), name=name)
+        else:
+            with do.writing() as session:
                 count = closing.sign_out_everybody(session, OPERATOR)
-            else:
-                closing.sign_out(session, OPERATOR, accounts.find(session, name))
-        click.echo(f"{count} sessions ended." if name is None else f"{name} is signed out everywhere.")
+    click.echo(f"{count} sessions ended." if name is None else f"{name} is signed out everywhere.")
 
 
 @account.command("merge-teams")
