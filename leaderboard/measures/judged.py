@@ -1,7 +1,7 @@
 """The input of every measure: the judgments of a revision and one run's judged hits."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -109,7 +109,7 @@ class Judgments:
     preferences: Preferences | None = None
     collection_size: int | None = None
     distractors: IntArray | None = None
-    _kept: dict[object, NDArray[Any]] = field(default_factory=dict, init=False, repr=False)
+    _kept: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         """The number of topics."""
@@ -167,11 +167,22 @@ class Judgments:
         start, end = self.starts[place : place + 2].tolist()
         return start + (self.distractors is not None), end
 
-    def keep(self, key: object, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+    def keep(self, key: object, make: Callable[[], Kept]) -> Kept:
         """The result of make, cached by key, because many runs are scored under one revision."""
         if key not in self._kept:
             self._kept[key] = make()
-        return self._kept[key]
+        kept: Kept = self._kept[key]
+        return kept
+
+    def times(self, number: int) -> "Judgments":
+        """The same topics and documents that many times in a row: grades alone, nothing else that it has."""
+        starts = np.arange(number)[:, None] * len(self.grades) + self.starts[:-1]
+        return Judgments(
+            self.topics * number,
+            np.tile(self.grades, number),
+            np.append(starts.ravel(), number * len(self.grades)),
+            collection_size=self.collection_size,
+        )
 
     def _ideal(self, cutoff: int | None) -> FloatArray:
         rank = positions(self.starts, self.topic)
@@ -275,6 +286,24 @@ class Judged:
         topic = self.topic[hits]
         starts = np.searchsorted(topic, np.arange(len(self.judgments)))
         return Relevant(topic, self.rank[hits], positions(starts, topic))
+
+
+def in_a_row(runs: Sequence[Judged]) -> Judged:
+    """Runs under the same judgments as one run over as many times the topics.
+
+    A measure scores each topic alone, so its scores are those of the runs, one run after the other. Only for
+    judgments that are grades and nothing else.
+    """
+    judgments, number = runs[0].judgments, len(runs)
+    topics, documents = len(judgments), len(judgments.grades)
+    return Judged(
+        judgments.keep(("times", number), lambda: judgments.times(number)),
+        np.concatenate([run.topic + place * topics for place, run in enumerate(runs)]),
+        np.concatenate([run.rank for run in runs]),
+        np.concatenate([run.document + place * documents for place, run in enumerate(runs)]),
+        np.concatenate([run.retrieved for run in runs]),
+        runs[0].dialect,
+    )
 
 
 @dataclass(frozen=True, eq=False)

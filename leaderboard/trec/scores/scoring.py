@@ -15,7 +15,7 @@ import numpy as np
 from leaderboard.errors import Invalid, LeaderboardError, MissingInput, Problem
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.grammar import with_level
-from leaderboard.measures.judged import FloatArray, Judged
+from leaderboard.measures.judged import FloatArray, Judged, in_a_row
 from leaderboard.measures.record import Need
 from leaderboard.measures.selection import select
 from leaderboard.measures.trec_lines import Line, requested
@@ -41,6 +41,9 @@ Judging = Path | HeldFile | HeldQrels
 """Sources of judgments."""
 Ranked = Path | HeldFile | NamedFile | HeldRun
 """Sources of a run."""
+Values = dict[BoundMeasure, FloatArray]
+TOGETHER = 2**19
+"""Documents, judged or retrieved, of runs scored together: memory does not grow with runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +151,46 @@ class Scorer:
 
     def scores(self, run: Ranked) -> RunScores:
         """The scores of a run, named by its tag; raises Invalid where it has no judged topic."""
-        return self._scored(run, *_read(self._aligned, run))
+        return self._scored([self._with_common(run, *_read(self._aligned, run))])[0]
 
-    def _scored(self, run: Ranked, name: str, judged: Judged, topics: list[str]) -> RunScores:
+    def _with_common(self, run: Ranked, name: str, judged: Judged, topics: list[str]) -> tuple[str, Judged]:
         if not judged.retrieved.any():
             raise _nothing_common(run, topics, self._inputs.qrels, self.topics)
-        return _scores(name, judged, self.measures, self._options)
+        return name, judged
+
+    def _reports(self, runs: Sequence[Ranked]) -> Iterator[RunScores]:
+        """The scores of every run, in order; a refused one raises after those before it."""
+        judgments = self._compiled.judgments
+        has_more = (judgments.subtopics, judgments.preferences, judgments.distractors) != (None,) * 3
+        at_once = 1 if has_more or self._unlike.depth else TOGETHER // len(judgments.grades)
+        waiting: list[tuple[str, Judged]] = []
+        documents = 0
+        seen = self._seen(runs)
+        for run in runs:
+            try:
+                waiting.append(self._with_common(run, *next(seen)))
+            except LeaderboardError:
+                yield from self._scored(waiting)
+                raise
+            documents += int(waiting[-1][1].retrieved.sum())
+            if documents >= TOGETHER or len(waiting) >= at_once:
+                yield from self._scored(waiting)
+                waiting, documents = [], 0
+        yield from self._scored(waiting)
+
+    def _scored(self, runs: Sequence[tuple[str, Judged]]) -> list[RunScores]:
+        """The scores of runs, computed together: every call of NumPy costs as much for one small run."""
+        if len(runs) < 2:
+            return [_scores(name, judged, self.measures, self._options) for name, judged in runs]
+        whole = in_a_row([judged for _, judged in runs])
+        scores, parts = _computed(whole, self.measures, self._options)
+        size, reports = len(self.topics), []
+        for place, (name, judged) in enumerate(runs):
+            own = slice(place * size, place * size + size)
+            of_run = {measure: values[own] for measure, values in scores.items()}
+            of_parts = {measure: part[:, own] for measure, part in parts.items()}
+            reports.append(_report(name, judged, of_run, of_parts, self._options))
+        return reports
 
     def _seen(self, runs: Sequence[Ranked]) -> "Iterator[tuple[str, Judged, list[str]]]":
         """Every run as the judgments see it, in order; the C kernel reads two runs at a time."""
@@ -175,8 +212,7 @@ class Scorer:
         """The scores of every run as score_runs gives them."""
         names: set[str] = set()
         listed = list(runs)
-        for run, seen in zip(listed, self._seen(listed), strict=True):
-            report = self._scored(run, *seen)
+        for run, report in zip(listed, self._reports(listed), strict=True):
             name = report.run
             if name in names:
                 name = f"{name} ({len(names) + 1})" if isinstance(run, HeldRun) else str(run)
@@ -389,13 +425,21 @@ def _texts(docnos: set[bytes], path: Path) -> dict[bytes, str]:
 
 
 def _scores(name: str, judged: Judged, measures: list[BoundMeasure], options: Options) -> RunScores:
+    return _report(name, judged, *_computed(judged, measures, options), options)
+
+
+def _computed(judged: Judged, measures: list[BoundMeasure], options: Options) -> tuple[Values, Values]:
+    """The scores of every measure, and their parts."""
     seen = judged.condensed if options.judged_only else judged
     scores = {measure: measure.compute(seen) for measure in measures}
-    parts = {measure: part for measure in measures if (part := measure.parts(seen)) is not None}
+    return scores, {measure: part for measure in measures if (part := measure.parts(seen)) is not None}
+
+
+def _report(name: str, judged: Judged, scores: Values, parts: Values, options: Options) -> RunScores:
     report = RunScores(name, judged.judgments.topics, scores, parts)
     if not options.complete:
         return _kept(report, judged.retrieved > 0)
-    return replace(report, missed=missed(judged, measures, judged_only=options.judged_only))
+    return replace(report, missed=missed(judged, scores, judged_only=options.judged_only))
 
 
 def _kept(report: RunScores, chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> RunScores:
