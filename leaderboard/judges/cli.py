@@ -1,15 +1,15 @@
 """`leaderboard reference`: publish the reference of judges as a new revision."""
 
-from functools import partial
 from pathlib import Path
 
 import click
 
-from leaderboard.core.cli.site import FILE, data_option, note_option, opened
-from leaderboard.core.policy import OPERATOR
+from leaderboard.core.cli.site import FILE, data_option, note_option
 from leaderboard.judges.ops import imported
+from leaderboard.judges.ops.sending import PreparedReference
 from leaderboard.qrels.cli.qrels import propose
-from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.page.revisions.rank_changes import Preview
+from leaderboard.trec.boards.packing import KeptReference
 
 
 @click.group()
@@ -60,30 +60,31 @@ def set_(
         raise click.UsageError(
             "--declared and --machine apply only to a board file; a task provides both itself."
         )
-    with opened(data) as (database, _):
-        with database.read() as session:
-            prepared = (
-                imported.from_task(session, OPERATOR, slug, source, measure)
-                if board is None
-                else imported.from_file(
-                    session, OPERATOR, slug, board, board.name, measure, declared, is_machine=is_machine
-                )
-            )
-        kept = prepared.kept.reference
-        for warning in prepared.warnings:
-            click.echo(f"warning: {warning}", err=True)
-        what = f"{len(kept.runs)} runs on {len(kept.topics)} topics by {kept.measure}, {prepared.kept.source}"
-        _, revision = propose(
-            database,
-            slug,
-            partial(revisions.keep_draft, prepared=prepared, note=note or "a preview"),
-            lambda _: click.echo(what, err=True),
-            only_preview=only_preview,
-            yes=yes,
-            question="Choose this reference?",
-        )
-        if revision is not None:
-            click.echo(
-                f"Reference {revision.number} of {slug}: {len(kept.runs)} runs on {len(kept.topics)} topics."
-            )
-            click.echo(f"{revision.jobs} judges are queued for scoring against it.")
+    preview, revision = propose(
+        data,
+        slug,
+        imported.CHOOSE if board is None else imported.SEND,
+        {"source": source, "measure": measure, "is_machine": is_machine, "note": note},
+        {"board": board, "declared": declared},
+        _tell,
+        only_preview=only_preview,
+        yes=yes,
+        question="Choose this reference?",
+    )
+    if revision is not None:
+        runs = len(_kept(preview).reference.runs)
+        click.echo(f"Reference {revision.number} of {slug}: {runs} runs on {revision.topics} topics.")
+        click.echo(f"{revision.jobs} judges are queued for scoring against it.")
+
+
+def _tell(preview: Preview) -> None:
+    for warning in preview.read_as:
+        click.echo(f"warning: {warning}", err=True)
+    kept = _kept(preview)
+    runs, topics = len(kept.reference.runs), len(kept.reference.topics)
+    click.echo(f"{runs} runs on {topics} topics by {kept.reference.measure}, {kept.source}", err=True)
+
+
+def _kept(preview: Preview) -> KeptReference:
+    assert isinstance(preview.prepared, PreparedReference), "the draft is a reference"
+    return preview.prepared.kept

@@ -477,37 +477,30 @@ def _keep(
     return revisions.keep_draft(session, viewer, slug, reference, asked.note)
 
 
-ACTIONS = (
-    Action(
-        name="choose_reference",
-        summary="Use a task's board as the reference of a judge task",
-        more="Uses its ranked runs under their public names. The reference is kept as a draft for a day: "
-        "review it, then publish it like a draft of judgments.",
-        path="/tasks/<slug>/reference",
-        form="/tasks/<slug>/reference",
-        record=ReferenceBody,
-        plan=lambda session, viewer, slug, asked: from_task(
-            session, viewer, slug, asked.source, asked.measure
-        ),
-        act=_keep,
-        status=201,
-    ),
-    Action(
-        name="send_reference",
-        summary="Upload a board file as the reference of a judge task",
-        more="The body is the file, or a zip of it and `declared.csv` with facts declared by its runs "
-        "(columns run, team, llm, reranker). It is kept as a draft for a day, like a board of a task.",
-        path="/tasks/<slug>/reference/file",
-        form="/tasks/<slug>/reference/file",
-        record=ReferenceFile,
-        file=File(
-            field="board",
-            missing="Choose a board file.",
-            others=("declared",),
-            body="FILES",
-            prepare=_of_file,
-        ),
-        act=_keep,
-        status=201,
-    ),
+CHOOSE = Action(
+    name="choose_reference",
+    summary="Use a task's board as the reference of a judge task",
+    more="Uses its ranked runs under their public names. The reference is kept as a draft for a day: "
+    "review it, then publish it like a draft of judgments.",
+    path="/tasks/<slug>/reference",
+    form="/tasks/<slug>/reference",
+    record=ReferenceBody,
+    plan=lambda session, viewer, slug, asked: from_task(session, viewer, slug, asked.source, asked.measure),
+    act=_keep,
+    status=201,
 )
+SEND = Action(
+    name="send_reference",
+    summary="Upload a board file as the reference of a judge task",
+    more="The body is the file, or a zip of it and `declared.csv` with facts declared by its runs "
+    "(columns run, team, llm, reranker). It is kept as a draft for a day, like a board of a task.",
+    path="/tasks/<slug>/reference/file",
+    form="/tasks/<slug>/reference/file",
+    record=ReferenceFile,
+    file=File(
+        field="board", missing="Choose a board file.", others=("declared",), body="FILES", prepare=_of_file
+    ),
+    act=_keep,
+    status=201,
+)
+ACTIONS = (CHOOSE, SEND)

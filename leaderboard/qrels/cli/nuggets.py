@@ -1,20 +1,16 @@
 """`leaderboard nuggets`: nuggets and labels of an answer task, as a new revision of its judgments."""
 
-from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import click
 
-from leaderboard.answers.ops.nuggets import reading
-from leaderboard.answers.ops.nuggets.reading import PartFile, maker
-from leaderboard.core.cli.site import FILE, data_option, note_option, opened
-from leaderboard.core.policy import OPERATOR
+from leaderboard.core.cli.site import FILE, data_option, note_option
 from leaderboard.qrels.cli.qrels import propose
-from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops import sending
 from leaderboard.qrels.page.revisions.rank_changes import Preview
 from leaderboard.scoring.ops.qrels.files import MAIN
-from leaderboard.trec.nuggets.packing import PARTS, MadeBy, Part
+from leaderboard.trec.nuggets.packing import PARTS
 
 MOST_TOPICS = 20
 """Maximum number of topics named in a warning."""
@@ -61,42 +57,40 @@ def add(
     only_preview: bool,
     yes: bool,
     data: Path | None,
-    **sent: Path | None,
+    **files: Path | None,
 ) -> None:
     """Show how the files were read, add a revision and queue all runs for scoring.
 
     Asks for confirmation at a terminal only. Parts that are not given stay unchanged.
     """
-    files = {part: PartFile(path, path.name) for part in PARTS if (path := sent[part]) is not None}
-    with opened(data) as (database, _):
-        with database.read() as session:
-            prepared = reading.prepare(
-                session, OPERATOR, slug, files, _made_by(makers), leaves_out=leaves_out, line=line
-            )
-        keep = partial(revisions.keep_draft, prepared=prepared, note=note or "a preview", line=line)
-        preview, revision = propose(database, slug, keep, _tell, only_preview=only_preview, yes=yes)
-        of_answers = preview.of_answers
-        if revision is None or of_answers is None:
-            return
-        where = slug if line == MAIN else f"judgment series {line} of {slug}"
-        click.echo(
-            f"Revision {revision.number} of {where}: {of_answers.nuggets} nuggets, "
-            f"{revision.judgments} labels of {of_answers.runs} runs on {revision.topics} topics."
-        )
-        click.echo(f"{revision.jobs} runs are queued for scoring under it.")
+    values = {"holds": "nuggets", "leaves_out": leaves_out, "line": line, "note": note, **_made_by(makers)}
+    preview, revision = propose(
+        data, slug, sending.SEND, values, files, _tell, only_preview=only_preview, yes=yes
+    )
+    of_answers = preview.of_answers
+    if revision is None or of_answers is None:
+        return
+    where = slug if line == MAIN else f"judgment series {line} of {slug}"
+    click.echo(
+        f"Revision {revision.number} of {where}: {of_answers.nuggets} nuggets, "
+        f"{revision.judgments} labels of {of_answers.runs} runs on {revision.topics} topics."
+    )
+    click.echo(f"{revision.jobs} runs are queued for scoring under it.")
 
 
-def _made_by(given: tuple[str, ...]) -> dict[Part, MadeBy]:
-    """The makers of the named parts, or of all; later values win."""
-    makers: dict[Part, MadeBy] = {}
+def _made_by(given: tuple[str, ...]) -> dict[str, Any]:
+    """Who made the named parts, or all of them; later values win."""
+    by: dict[str, str] = {}
+    names: dict[str, str] = {}
     for text in given:
         named, equals, rest = text.partition("=")
         kind, _, name = (rest if equals else text).partition(":")
         if equals and named not in PARTS:
             raise click.UsageError(f"--made-by must name one of {', '.join(PARTS)}, not {named!r}.")
-        made_by = maker(kind.strip(), name)
-        makers.update(dict.fromkeys([cast(Part, named)] if equals else PARTS, made_by))
-    return makers
+        parts = [named] if equals else PARTS
+        by |= dict.fromkeys(parts, kind.strip())
+        names |= dict.fromkeys(parts, name)
+    return {"by": by, "names": names}
 
 
 def _tell(preview: Preview) -> None:

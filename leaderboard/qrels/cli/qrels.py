@@ -1,36 +1,31 @@
 """`leaderboard qrels`: revisions of a task's judgments."""
 
 import sys
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from leaderboard.core import policy
+from leaderboard.core.cli.actions import acting
 from leaderboard.core.cli.kinds import mapping_option, tell_notes
 from leaderboard.core.cli.site import FILE, data_option, note_option, opened
 from leaderboard.core.policy import OPERATOR
-from leaderboard.qrels.ops import revisions
+from leaderboard.qrels.ops import revisions, sending
 from leaderboard.qrels.page.revisions import lists, rank_changes
 from leaderboard.qrels.page.revisions import revision as revisions_revision
-from leaderboard.scoring.ops.qrels import files as service
-from leaderboard.trec.qrels.align import read_distractors
-from leaderboard.trec.read import forms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from sqlalchemy.orm import Session
-
-    from leaderboard.core.policy import Viewer
-    from leaderboard.db.engine import Database
+    from leaderboard.core.actions import Action
     from leaderboard.qrels.ops.revisions import Revision
     from leaderboard.qrels.page.revisions.judgment_changes import LeftOutChange
     from leaderboard.qrels.page.revisions.rank_changes import Preview, RankChanges
 
 MOST_RUNS = 20
 """Number of runs listed in a preview."""
+ALONE = ("no_distractors", "earlier", "leave_out_query", "no_left_out")
+"""Fields that make a revision without a file."""
 
 
 @click.group()
@@ -45,6 +40,7 @@ def qrels() -> None:
 @click.option("--preferences", is_flag=True, help="FILE contains preferences: topic, better, worse, weight.")
 @click.option(
     "--second-column",
+    "second",
     type=click.Choice(["subtopics", "rounds"]),
     help="Meaning of the second column of FILE. [detected]",
 )
@@ -59,7 +55,7 @@ def qrels() -> None:
     help="Documents left out by topic: topic and docno per line, qrels, or BRIGHT topics. [unchanged]",
 )
 @click.option("--leave-out-query", is_flag=True, help="Leave out the document whose docno is the topic id.")
-@click.option("--no-leave-out", is_flag=True, help="Leave no documents out.")
+@click.option("--no-leave-out", "no_left_out", is_flag=True, help="Leave no documents out.")
 @click.option(
     "--changed-docnos", type=FILE, help="Changed docnos of these documents: old and new docno per line."
 )
@@ -78,24 +74,15 @@ def qrels() -> None:
 def add(
     slug: str,
     file: Path | None,
-    note: str,
     preferences: bool,
-    second_column: str | None,
     mapping: tuple[str, ...],
     distractors: Path | None,
-    no_distractors: bool,
     leave_out: Path | None,
-    leave_out_query: bool,
-    no_leave_out: bool,
     changed_docnos: Path | None,
-    earlier: str,
-    later: int | None,
-    origin: str | None,
-    origin_name: str,
-    line: str,
     only_preview: bool,
     yes: bool,
     data: Path | None,
+    **given: Any,
 ) -> None:
     """Show the changes of FILE, add a revision and queue all runs for scoring.
 
@@ -103,40 +90,34 @@ def add(
     newest judgments stay and only distractors or documents left out change; with --earlier, only new
     judgments are used.
     """
-    options = (distractors, no_distractors, leave_out, leave_out_query, no_leave_out, earlier)
-    if file is None and not any(options):
+    if not any((file, distractors, leave_out, *map(given.get, ALONE))):
         raise click.UsageError("Give a file of judgments, --distractors, --leave-out or --earlier.")
-    with opened(data) as (database, _):
-        with database.read() as session:
-            asked = forms.asked(mapping, policy.own_task(session, OPERATOR, slug).dialect)
-        prepared = _prepared(file, preferences, second_column or "", asked) if file is not None else None
-        others = frozenset() if no_distractors else read_distractors(distractors) if distractors else None
-        leaving_out = revisions.read_left_out(
-            *(leave_out, changed_docnos),
-            earlier=revisions.numbers(earlier),
-            later=later,
-            drop=no_leave_out,
-            query=leave_out_query,
-        )
-        keep = partial(
-            revisions.keep_draft,
-            prepared=prepared,
-            note=note or "a preview",
-            line=line,
-            distractors=others,
-            left_out=leaving_out,
-            origin=origin,
-            origin_name=origin_name,
-        )
-        _, revision = propose(database, slug, keep, _tell, only_preview=only_preview, yes=yes)
-        if revision is not None:
-            _tell_made(revision, slug if line == "main" else f"judgment series {line} of {slug}")
+    files = {
+        "qrels": file,
+        "distractors": distractors,
+        "left_out": leave_out,
+        "changed_docnos": changed_docnos,
+    }
+    holds = {"holds": "preference" if preferences else "graded", "map": "\n".join(mapping)}
+    values = holds | {name: value for name, value in given.items() if value is not None}
+
+    def tell(preview: "Preview") -> None:
+        # Without a file, the notes are those on the newest judgments.
+        tell_notes(preview.read_as if file else ())
+        _tell(preview)
+
+    _, revision = propose(data, slug, sending.SEND, values, files, tell, only_preview=only_preview, yes=yes)
+    if revision is not None:
+        line = given["line"]
+        _tell_made(revision, slug if line == "main" else f"judgment series {line} of {slug}")
 
 
 def propose(
-    database: "Database",
+    data: Path | None,
     slug: str,
-    keep: "Callable[[Session, Viewer, str], str]",
+    action: "Action",
+    values: "Mapping[str, Any]",
+    files: "Mapping[str, Path | None]",
     tell: "Callable[[Preview], None]",
     *,
     only_preview: bool,
@@ -145,28 +126,20 @@ def propose(
 ) -> "tuple[Preview, Revision | None]":
     """The preview of a draft, and the revision; None where it was only previewed, or was not confirmed.
 
-    keep: stores the draft. Asks at a terminal only.
+    action: stores the draft. Asks at a terminal only.
     """
-    with database.write() as session:
-        token = keep(session, OPERATOR, slug)
-    with database.read() as session:
-        preview = rank_changes.preview(session, OPERATOR, slug, token)
-    tell(preview)
-    is_asked = not yes and not preview.refused and sys.stdin.isatty() and not only_preview
-    is_wanted = not only_preview and (not is_asked or click.confirm(question))
-    with database.write() as session:
-        if is_wanted:
-            return preview, revisions.publish(session, OPERATOR, slug, token, base=preview.base)
-        revisions.discard(session, OPERATOR, slug, token)
-        return preview, None
-
-
-def _prepared(file: Path, is_preference: bool, second: str, asked: forms.Asked) -> service.PreparedQrels:
-    """The judgments of a file; notes on reading go to stderr."""
-    kind = "preference" if is_preference else "graded"
-    prepared = service.prepare(file, kind=kind, second=second, asked=asked)
-    tell_notes(prepared.warnings)
-    return prepared
+    with acting(data) as do:
+        token = do(action, {**values, "note": values["note"] or "a preview"}, files, slug=slug).result
+    # Another transaction, so that no writer waits for the preview and for who confirms it.
+    with acting(data) as do:
+        with do.reading() as session:
+            preview = rank_changes.preview(session, OPERATOR, slug, token)
+        tell(preview)
+        is_asked = not yes and not preview.refused and sys.stdin.isatty() and not only_preview
+        if only_preview or (is_asked and not click.confirm(question)):
+            do(revisions.DISCARD, slug=slug, token=token)
+            return preview, None
+        return preview, do(revisions.PUBLISH, {"base": preview.base}, slug=slug, token=token).result
 
 
 @qrels.command("list")

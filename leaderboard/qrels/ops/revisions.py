@@ -509,28 +509,25 @@ class Publication:
     ] = None
 
 
-ACTIONS = (
-    Action(
-        name="publish_revision",
-        summary="Publish a draft as a revision",
-        more="All runs are scored under it, and the board switches when all are done.",
-        path="/tasks/<slug>/revisions/drafts/<token>/publish",
-        form="/tasks/<slug>/revisions/drafts/<token>",
-        record=Publication,
-        act=lambda session, viewer, slug, token, asked: publish(
-            session, viewer, slug, token, base=asked.base
-        ),
-        done=lambda _, made: f"revision {made.number}",
-        status=201,
-    ),
-    Action(
-        name="discard_revision",
-        summary="Discard a draft revision",
-        method="DELETE",
-        path="/tasks/<slug>/revisions/drafts/<token>",
-        form="/tasks/<slug>/revisions/drafts/<token>/discard",
-        page="revisions.index",
-        act=discard,
-        done=lambda *_: "draft discarded",
-    ),
+PUBLISH = Action(
+    name="publish_revision",
+    summary="Publish a draft as a revision",
+    more="All runs are scored under it, and the board switches when all are done.",
+    path="/tasks/<slug>/revisions/drafts/<token>/publish",
+    form="/tasks/<slug>/revisions/drafts/<token>",
+    record=Publication,
+    act=lambda session, viewer, slug, token, asked: publish(session, viewer, slug, token, base=asked.base),
+    done=lambda _, made: f"revision {made.number}",
+    status=201,
 )
+DISCARD = Action(
+    name="discard_revision",
+    summary="Discard a draft revision",
+    method="DELETE",
+    path="/tasks/<slug>/revisions/drafts/<token>",
+    form="/tasks/<slug>/revisions/drafts/<token>/discard",
+    page="revisions.index",
+    act=discard,
+    done=lambda *_: "draft discarded",
+)
+ACTIONS = (PUBLISH, DISCARD)

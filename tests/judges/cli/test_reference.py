@@ -61,6 +61,14 @@ def test_a_file_then_the_board_of_a_task(data: Path, tmp_path: Path) -> None:
     assert revisions(data) == ["Ours.", "A file."]
 
 
+def test_what_is_odd_in_a_file_is_said_before_it_is_chosen(data: Path, tmp_path: Path) -> None:
+    """Also where the draft was stored meanwhile."""
+    board = judging.board_file(tmp_path, judging.REFERENCE)
+    board.write_text(board.read_text() + "F 1 M 0.5\nF 2 M 0.5\nF 3 M 0.5\nF all M 0.9\n")
+    looked = run(data, "reference", "set", "judged", "--file", str(board), "--preview")
+    assert "warning: M of run F over all topics is given as 0.9" in looked.stderr, looked.output
+
+
 @for_every(
     "case",
     [

@@ -284,6 +284,7 @@ class LeftOutOfRuns:
 class Preview(ChangedJudgments):
     """The preview of a draft for its organiser."""
 
+    prepared: PreparedQrels
     token: str
     line: str
     file_name: str
@@ -334,6 +335,7 @@ def preview(session: Session, viewer: Viewer, slug: str, token: str) -> Preview:
     return Preview(
         of=task,
         number=base + 1,
+        prepared=draft.prepared,
         token=token,
         line=draft.line,
         kind=draft.prepared.kind,

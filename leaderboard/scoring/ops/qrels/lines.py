@@ -163,7 +163,7 @@ def stored(session: Session, revision: QrelsRevision) -> PreparedQrels:
         packed = kinds.judged_by(qrels.kind).packed
         assert packed is not None, "their revisions are packed"
         prepared: PreparedQrels = packed(revision.packed, name)
-        return prepared
+        return replace(prepared, warnings=read_as)
     if qrels.kind == "preference":
         return replace(of_preferences(unpack_preferences(revision.packed), name, sha256), warnings=read_as)
     if qrels.kind == "subtopic":
