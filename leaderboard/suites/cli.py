@@ -1,18 +1,14 @@
 """`leaderboard suites`: the suites of a site, made, changed, sent to and printed."""
 
-from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 
-from leaderboard import fields
 from leaderboard.accounts.ops import teams
-from leaderboard.core.cli.actions import chosen, command, options
+from leaderboard.core.cli.actions import acting, chosen, command, options
 from leaderboard.core.cli.site import FILE, data_option, opened
 from leaderboard.core.policy import OPERATOR
-from leaderboard.db.engine import Database
 from leaderboard.runs.ops.uploads import RunDetails
 from leaderboard.suites import page as pages
 from leaderboard.suites.ops import changes, sending
@@ -20,7 +16,6 @@ from leaderboard.suites.page import SuiteChoice, SuitePage
 from leaderboard.tables.latex import latex_text
 from leaderboard.tables.markdown import table_lines
 from leaderboard.tables.record import csv_text, json_text
-from leaderboard.trec.read.lines import Limits
 
 BY = ("mean", "macro", "micro", "borda", "mean-rank")
 GROUP = "domain=NAME, language=NAME or lag=NAME"
@@ -47,8 +42,9 @@ def list_(data: Path | None) -> None:
 def make(file: Path, data: Path | None) -> None:
     """Create a suite from a TOML FILE with a slug, a title and a table [[members]] for each task."""
     draft = changes.read_toml(file.read_text(encoding="utf-8"))
-    with opened(data) as (database, _), database.write() as session:
-        click.echo(f"/suites/{changes.create(session, OPERATOR, draft)}")
+    with acting(data) as do:
+        made = do(changes.MAKE, draft, suite=draft["slug"])
+    click.echo(f"/suites/{made.result}")
 
 
 @suites.command()
@@ -57,9 +53,9 @@ def make(file: Path, data: Path | None) -> None:
 @data_option
 def change(slug: str, file: Path, data: Path | None) -> None:
     """Replace the settings of suite SLUG from a TOML FILE; members it does not name are removed."""
-    draft = replace(changes.read_toml(file.read_text(encoding="utf-8")), slug=slug)
-    with opened(data) as (database, _), database.write() as session:
-        changes.change(session, OPERATOR, slug, draft)
+    draft = changes.read_toml(file.read_text(encoding="utf-8"))
+    with acting(data) as do:
+        do(changes.CHANGE, draft, suite=slug)
 
 
 suites.add_command(command(changes.WITHDRAW, back=changes.RESTORE))
@@ -73,13 +69,13 @@ suites.add_command(command(changes.WITHDRAW, back=changes.RESTORE))
 @data_option
 def add(slug: str, archives: tuple[Path, ...], team: str, data: Path | None, **given: Any) -> None:
     """Submit ARCHIVES (zip or tar, one folder per member) to the suite SLUG; each in full or not at all."""
-    with opened(data) as (database, settings):
-        with database.write() as session:
-            team_id = teams.ensure(session, OPERATOR, team)
-        wished = fields.read(RunDetails, chosen(RunDetails, given) | {"team_id": team_id})
-        for path in archives:
-            made = _send(database, slug, path, wished, Limits(plain_bytes=settings.plain_bytes))
-            click.echo(f"{path}: /suites/{slug}/runs/{made}")
+    with acting(data) as do, do.writing() as session:
+        team_id = teams.ensure(session, OPERATOR, team)
+    values = chosen(RunDetails, given) | {"team_id": team_id}
+    for path in archives:
+        with acting(data) as do:
+            made = do(sending.SEND, values, {"file": path}, suite=slug, name="")
+        click.echo(f"{path}: /suites/{slug}/runs/{made.result}")
 
 
 @suites.command()
@@ -90,16 +86,15 @@ def add(slug: str, archives: tuple[Path, ...], team: str, data: Path | None, **g
 @data_option
 def join(slug: str, name: str, runs: tuple[str, ...], team: str, data: Path | None) -> None:
     """Create the suite run NAME from a team's existing runs, given by member and number."""
-    chosen = {}
     for one in runs:
-        member, _, number = one.partition("=")
-        if not number.isdecimal():
+        if not one.partition("=")[2].isdecimal():
             raise click.BadParameter(f"write a member and a run number, such as law=12, not {one!r}.")
-        chosen[member] = int(number)
-    with opened(data) as (database, _), database.write() as session:
-        team_id = teams.ensure(session, OPERATOR, team)
-        made = sending.put_together(session, OPERATOR, slug, team_id, name, chosen)
-        click.echo(f"/suites/{slug}/runs/{made}")
+    with acting(data) as do:
+        with do.writing() as session:
+            team_id = teams.ensure(session, OPERATOR, team)
+        new = {"team_id": team_id, "name": name, "runs": " ".join(runs)}
+        made = do(changes.PUT_TOGETHER, new, suite=slug)
+    click.echo(f"/suites/{slug}/runs/{made.result}")
 
 
 @suites.command("board")
@@ -139,15 +134,6 @@ def board(
     with opened(data) as (database, _), database.read() as session:
         page = pages.suite_page(session, OPERATOR, slug, choice)
     click.echo(_text(page, name, layout), nl=False)
-
-
-def _send(database: Database, slug: str, path: Path, wished: RunDetails, limits: Limits) -> int:
-    with database.read() as session:
-        rules = sending.rules_of(session, OPERATOR, slug, wished.team_id)
-    with TemporaryDirectory() as folder:
-        submission = sending.prepared(path, path.name, rules, Path(folder), limits)
-        with database.write() as session:
-            return sending.send(session, OPERATOR, slug, submission, wished)
 
 
 def _text(page: SuitePage, name: str, layout: str) -> str:

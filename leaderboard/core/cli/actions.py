@@ -65,7 +65,7 @@ class Acting:
 
     @contextmanager
     def writing(self) -> Iterator["Session"]:
-        """The transaction, for what only commands do."""
+        """The transaction, for what only commands do, such as making the team of a run."""
         if self._held is None:
             self._held = self._stack.enter_context(self._database.write())
         yield self._held

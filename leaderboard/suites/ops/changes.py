@@ -141,8 +141,8 @@ def member_lines(members: Iterable[MemberDraft]) -> str:
     )
 
 
-def read_toml(text: str) -> SuiteDraft:
-    """Parse a suite file whose members name tasks; raises Invalid with a problem for each wrong key.
+def read_toml(text: str) -> dict[str, Any]:
+    """The fields of a suite file whose members name tasks; raises Invalid with a problem for each wrong key.
 
     The format is that of boards without a site, except that a member has `task` instead of `qrels`.
     """
@@ -158,9 +158,8 @@ def read_toml(text: str) -> SuiteDraft:
         problems += _wrong(one, dict.fromkeys(_MEMBER, str), f"member {number}")
     if problems:
         raise Invalid("The suite file is not valid.", problems[:MAX_PROBLEMS])
-    drafts = tuple(MemberDraft(**{"name": "", "task": "", **one}) for one in members)
-    rest = {key: value for key, value in data.items() if key != "members"}
-    return SuiteDraft(**{"slug": "", "title": "", **rest}, members=drafts)
+    drafts = [{"name": "", "task": "", **one} for one in members]
+    return {"slug": "", "title": "", **data, "members": drafts}
 
 
 def as_facts(draft: SuiteDraft) -> dict[str, Any]:
@@ -423,49 +422,47 @@ RESTORE = Action(
     act=restore,
     done=lambda *_: "suite restored",
 )
-SETTINGS = (
-    Action(
-        name="make_suite",
-        summary="Create a suite",
-        more="For accounts that organise all of its tasks, and operators.",
-        path="/suites/<suite>",
-        form="/suites",
-        named={"suite": "slug"},
-        may=require_maker,
-        act=lambda session, viewer, slug, draft: create(session, viewer, replace(draft, slug=slug.strip())),
-        done=lambda *_: "suite created",
-        status=201,
-        **_SETTINGS,
+MAKE = Action(
+    name="make_suite",
+    summary="Create a suite",
+    more="For accounts that organise all of its tasks, and operators.",
+    path="/suites/<suite>",
+    form="/suites",
+    named={"suite": "slug"},
+    may=require_maker,
+    act=lambda session, viewer, slug, draft: create(session, viewer, replace(draft, slug=slug.strip())),
+    done=lambda *_: "suite created",
+    status=201,
+    **_SETTINGS,
+)
+CHANGE = Action(
+    name="change_suite",
+    summary="Replace the settings of a suite",
+    more="An omitted member keeps its runs in case you add it again.",
+    method="PUT",
+    path="/suites/<suite>",
+    form="/suites/<suite>/settings",
+    may=seen.own_suite,
+    act=lambda session, viewer, slug, draft: change(session, viewer, slug, replace(draft, slug=slug)),
+    done=lambda *_: "suite changed",
+    **_SETTINGS,
+)
+SETTINGS = (MAKE, CHANGE, WITHDRAW, RESTORE)
+PUT_TOGETHER = Action(
+    name="put_suite_run_together",
+    summary="Create a suite run from existing runs of a team",
+    more="One run per member; members may be missing.",
+    path="/suites/<suite>/runs",
+    form="/suites/<suite>/runs",
+    record=NewSuiteRun,
+    act=lambda session, viewer, slug, new: sending.put_together(
+        session, viewer, slug, new.team_id, new.name, new.chosen
     ),
-    Action(
-        name="change_suite",
-        summary="Replace the settings of a suite",
-        more="An omitted member keeps its runs in case you add it again.",
-        method="PUT",
-        path="/suites/<suite>",
-        form="/suites/<suite>/settings",
-        may=seen.own_suite,
-        act=lambda session, viewer, slug, draft: change(session, viewer, slug, replace(draft, slug=slug)),
-        done=lambda *_: "suite changed",
-        **_SETTINGS,
-    ),
-    WITHDRAW,
-    RESTORE,
+    status=201,
+    **_RUN,
 )
 RUNS = (
-    Action(
-        name="put_suite_run_together",
-        summary="Create a suite run from existing runs of a team",
-        more="One run per member; members may be missing.",
-        path="/suites/<suite>/runs",
-        form="/suites/<suite>/runs",
-        record=NewSuiteRun,
-        act=lambda session, viewer, slug, new: sending.put_together(
-            session, viewer, slug, new.team_id, new.name, new.chosen
-        ),
-        status=201,
-        **_RUN,
-    ),
+    PUT_TOGETHER,
     Action(
         name="fill_in_suite_run",
         summary="Add runs for missing members to a suite run",

@@ -71,3 +71,20 @@ def test_a_wrong_file_and_a_wrong_archive_are_refused_with_all_problems(
     refused = _run(settings, "add", "web", str(bad), "--team", "Owls")
     assert refused.exit_code == 1
     assert "snapshot-1" in refused.output
+
+
+def test_a_suite_is_changed_and_joins_runs_of_a_team(
+    database: Database, settings: Settings, tmp_path: Path
+) -> None:
+    """The file replaces all settings; a run that is not named by member and number is a usage error."""
+    suited.suite(database, tmp_path)
+    path = tmp_path / "web.toml"
+    path.write_text('title = "Another"\n' + FILE)
+    changed = _run(settings, "change", "web", str(path))
+    assert (changed.exit_code, changed.output) == (0, "")
+    assert _run(settings, "list").output.startswith("web\tAnother\t")
+    run_id = build.run(database, tmp_path, {"1": ["a"]}, "one", slug="web-1", team_name="Lab")
+    refused = _run(settings, "join", "web", "pair", "snapshot-1", "--team", "Lab")
+    assert (refused.exit_code, "such as law=12, not 'snapshot-1'" in refused.output) == (2, True)
+    joined = _run(settings, "join", "web", "pair", f"snapshot-1={run_id}", "--team", "Lab")
+    assert joined.output == "/suites/web/runs/1\n"
