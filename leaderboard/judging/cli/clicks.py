@@ -1,6 +1,7 @@
 """`leaderboard clicks`: query logs of a task, and the preferences inferred from clicks."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -52,6 +53,7 @@ def show(slug: str, data: Path | None) -> None:
 @click.argument("slug")
 @click.option(
     "--rule",
+    "reading",
     type=click.Choice(list(READINGS)),
     default="skip-above",
     show_default=True,
@@ -65,29 +67,19 @@ def show(slug: str, data: Path | None) -> None:
 )
 @click.option("--count", type=click.Choice(["sessions", "users"]), default="sessions", show_default=True)
 @click.option("--keep", type=click.Choice(["majority", "both"]), default="majority", show_default=True)
-@click.option("--p", help="Maximum p of the two-sided sign test [any].")
+@click.option("--p", default="", help="Maximum p of the two-sided sign test [any].")
 @click.option("--log", "logs", multiple=True, help="Number of a log; repeatable [all].")
 @click.option("--publish", metavar="NOTE", help="Publish them as a preference revision with this note.")
 @data_option
-def preferences(
-    slug: str,
-    rule: str,
-    least: str,
-    count: str,
-    keep: str,
-    p: str | None,
-    logs: tuple[str, ...],
-    publish: str | None,
-    data: Path | None,
-) -> None:
+def preferences(slug: str, publish: str | None, data: Path | None, **asked: Any) -> None:
     """Print the preferences inferred from clicks, as a preference file: topic, better, worse, weight."""
-    choice = clicks_services.preference_choice(rule, least, keep, count, p, logs)
-    with opened(data) as (database, _):
-        with database.read() as session:
-            from_clicks = clicks_services.find_preference(session, OPERATOR, slug, choice)
-        if publish is None:
-            click.echo(clicks_services.as_file(from_clicks), nl=False)
-            return
-        with database.write() as session:
-            done = clicks_services.publish_preferences(session, OPERATOR, slug, from_clicks, publish)
-    click.echo(f"Revision {done.number} of {slug}: {len(from_clicks.preferences)} preferences from clicks.")
+    with actions.acting(data) as do:
+        if publish is not None:
+            made = do(clicks_services.PUBLISH, {**asked, "note": publish}, slug=slug).result
+            text = f"Revision {made.number} of {slug}: {made.judgments} preferences from clicks.\n"
+        else:
+            with do.reading() as session:
+                choice = clicks_services.preference_choice(**asked)
+                found = clicks_services.find_preference(session, OPERATOR, slug, choice)
+                text = clicks_services.as_file(found)
+    click.echo(text, nl=False)

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from sqlalchemy.orm import Session
 
 from leaderboard import fields
 from leaderboard.core.actions import Outcome
 from leaderboard.core.cli import actions
-from leaderboard.core.cli.actions import chosen, options
+from leaderboard.core.cli.actions import Acting, acting, chosen, options
 from leaderboard.core.cli.site import data_option, opened
 from leaderboard.core.policy import OPERATOR
 from leaderboard.errors import Invalid
@@ -48,21 +47,21 @@ def make(
 ) -> None:
     """Create a pool from a task's runs, as a draft unless it is opened."""
     spec = spec_of(name, then, depth, budget, values)
-    plan = fields.read(PoolPlan, {"method": spec, "seed": seed, **chosen(PoolPlan, given)})
-    with opened(data) as (database, _):
-        with database.read() as session:
-            previewed = previews.preview(session, OPERATOR, slug, plan)
-        click.echo(
-            f"{previewed.method.title}: {documents_of(previewed.documents, len(previewed.topics))}, "
-            f"{previewed.reused:,} already judged, {previewed.to_judge:,} to judge, "
-            f"{previewed.hours:.1f} hours."
-        )
+    asked = {"method": spec, "seed": seed, **chosen(PoolPlan, given)}
+    with acting(data) as do:
         if preview:
-            return
-        with database.write() as session:
-            number = pools.add(session, OPERATOR, previewed, plan.note)
-            done = _opened(session, slug, number, given) if opening else "a draft"
-    click.echo(f"Pool {number} of {slug} is {done}.")
+            with do.reading() as session:
+                previewed = previews.preview(session, OPERATOR, slug, fields.read(PoolPlan, asked))
+        else:
+            number, previewed = do(pools.MAKE, asked, slug=slug).result
+            done = _opened(do, slug, number, given) if opening else "a draft"
+    click.echo(
+        f"{previewed.method.title}: {documents_of(previewed.documents, len(previewed.topics))}, "
+        f"{previewed.reused:,} already judged, {previewed.to_judge:,} to judge, "
+        f"{previewed.hours:.1f} hours."
+    )
+    if not preview:
+        click.echo(f"Pool {number} of {slug} is {done}.")
 
 
 @click.command()
@@ -80,18 +79,16 @@ def sample(slug: str, opening: bool, shown: bool, data: Path | None, **given: An
     asked = chosen(SamplePlan, given)
     if {"share", "topics"} <= asked.keys():
         raise Invalid("Give --share or --topics, not both.")
-    plan = fields.read(SamplePlan, asked)
-    with opened(data) as (database, _), database.write() as session:
-        number = combined.draw(session, OPERATOR, slug, **fields.values(plan))
-        done = _opened(session, slug, number, given) if opening else "a draft"
+    with acting(data) as do:
+        number = do(combined.DRAW, asked, slug=slug).result
+        done = _opened(do, slug, number, given) if opening else "a draft"
         if shown:
-            combined.show_sample(session, OPERATOR, slug, number, True)
+            do(combined.SHOW, {"shown": True}, slug=slug, number=number)
     click.echo(f"Pool {number} of {slug} is {done}.")
 
 
-def _opened(session: Session, slug: str, number: int, given: Mapping[str, Any]) -> str:
-    asked = fields.read(PoolState, {**chosen(PoolState, given), "state": pools.OPEN})
-    pools.change(session, OPERATOR, slug, number, **fields.values(asked))
+def _opened(do: Acting, slug: str, number: int, given: Mapping[str, Any]) -> str:
+    do(pools.CHANGE, {**chosen(PoolState, given), "state": pools.OPEN}, slug=slug, number=number)
     return "open to assessors"
 
 

@@ -314,7 +314,7 @@ def preference_choice(
     reading: str | None = None,
     least: str | None = None,
     keep: str | None = None,
-    counted: str | None = None,
+    count: str | None = None,
     p: str | None = None,
     logs: Sequence[str] = (),
 ) -> Choice:
@@ -330,13 +330,13 @@ def preference_choice(
         raise _no_choice("rule", reading, READINGS)
     if keep and keep not in get_args(Kept):
         raise _no_choice("keep", keep, get_args(Kept))
-    if counted and counted not in get_args(Counted):
-        raise _no_choice("count", counted, get_args(Counted))
+    if count and count not in get_args(Counted):
+        raise _no_choice("count", count, get_args(Counted))
     return Choice(
         reading=READINGS[reading] if reading else fallback.reading,
         least=_whole("least", least, MOST_EVIDENCE) if least else fallback.least,
         keep="both" if keep == "both" else "majority",
-        counted="users" if counted == "users" else "sessions",
+        counted="users" if count == "users" else "sessions",
         p=_share(p) if p else None,
         logs=tuple(sorted({_whole("log", number, LARGEST_ID) for number in logs if number})),
     )

@@ -386,20 +386,17 @@ DRAW = Action(
     act=lambda session, viewer, slug, plan: draw(session, viewer, slug, **fields.values(plan)),
     status=201,
 )
-ACTIONS = (
-    Action(
-        name="show_sample",
-        summary="Show the combined board of people and machine to everyone, or to organisers only",
-        method="PUT",
-        path="/tasks/<slug>/pools/<id:number>/shown",
-        form="/tasks/<slug>/pools/<id:number>/shown",
-        record=SampleShown,
-        act=lambda session, viewer, slug, number, asked: show_sample(
-            session, viewer, slug, number, asked.shown
-        ),
-        done=lambda asked, _: "shown to everyone" if asked.shown else "shown to organisers only",
-    ),
+SHOW = Action(
+    name="show_sample",
+    summary="Show the combined board of people and machine to everyone, or to organisers only",
+    method="PUT",
+    path="/tasks/<slug>/pools/<id:number>/shown",
+    form="/tasks/<slug>/pools/<id:number>/shown",
+    record=SampleShown,
+    act=lambda session, viewer, slug, number, asked: show_sample(session, viewer, slug, number, asked.shown),
+    done=lambda asked, _: "shown to everyone" if asked.shown else "shown to organisers only",
 )
+ACTIONS = (SHOW,)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -75,7 +75,7 @@ def test_preferences_are_counted_both_ways_and_tested(database: Database, tmp_pa
     by_session = found(database)
     assert told(by_session) == [("b", "a", 8, 2)]
     assert by_session.preferences[0].p == pytest.approx(stats.binomtest(2, 10).pvalue)
-    assert told(found(database, counted="users")) == [("b", "a", 5, 2)]
+    assert told(found(database, count="users")) == [("b", "a", 5, 2)]
     assert told(found(database, keep="both", least="2")) == [("b", "a", 8, 2), ("a", "b", 2, 8)]
     assert told(found(database, least="9")) == []
     assert told(found(database, p="0.05")) == []
@@ -101,7 +101,7 @@ def test_several_logs_are_one_or_looked_at_alone(database: Database, tmp_path: P
     add(database, tmp_path, [("u1", "1", AB, (0, 1))])
     add(database, tmp_path, [("u1", "1", AB, (0, 1)), ("u2", "1", AB, (0, 1))])
     assert told(found(database, least="1")) == [("b", "a", 3, 0)]
-    assert told(found(database, least="1", counted="users")) == [("b", "a", 2, 0)]
+    assert told(found(database, least="1", count="users")) == [("b", "a", 2, 0)]
     assert told(found(database, least="1", logs="1")) == [("b", "a", 1, 0)]
     with pytest.raises(NotFound, match="no click log 7"):
         found(database, logs="1 7")
@@ -222,7 +222,7 @@ def test_only_organisers_may(database: Database, tmp_path: Path) -> None:
         {"least": "-1"},
         {"least": "²"},
         {"keep": "none"},
-        {"counted": "clicks"},
+        {"count": "clicks"},
         {"p": "0"},
         {"p": "nan"},
         {"p": "2"},

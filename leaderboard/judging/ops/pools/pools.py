@@ -310,24 +310,25 @@ MAKE = Action(
     may=coordinated,
     record=PoolPlan,
     plan=pool_documents.preview,
-    act=lambda session, viewer, _, previewed, plan: add(session, viewer, previewed, plan.note),
+    act=lambda session, viewer, _, previewed, plan: (add(session, viewer, previewed, plan.note), previewed),
     status=201,
 )
-ACTIONS = (
-    Action(
-        name="change_pool",
-        summary="Open or close a pool",
-        method="PUT",
-        path="/tasks/<slug>/pools/<id:number>/state",
-        form="/tasks/<slug>/pools/<id:number>/state",
-        page="pools.show",
-        may=own_pool,
-        record=PoolState,
-        act=lambda session, viewer, slug, number, asked: change(
-            session, viewer, slug, number, **fields.values(asked)
-        ),
-        done=lambda _, state: state,
+CHANGE = Action(
+    name="change_pool",
+    summary="Open or close a pool",
+    method="PUT",
+    path="/tasks/<slug>/pools/<id:number>/state",
+    form="/tasks/<slug>/pools/<id:number>/state",
+    page="pools.show",
+    may=own_pool,
+    record=PoolState,
+    act=lambda session, viewer, slug, number, asked: change(
+        session, viewer, slug, number, **fields.values(asked)
     ),
+    done=lambda _, state: state,
+)
+ACTIONS = (
+    CHANGE,
     Action(
         name="discard_pool",
         summary="Delete a draft pool",

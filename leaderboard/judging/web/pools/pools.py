@@ -271,7 +271,7 @@ actions.add_to(
     (pools.MAKE,),
     _new_page,
     reads={"make_pool": _asked},
-    then={"make_pool": lambda number, slug: redirect(url_for("pools.show", slug=slug, number=number), 303)},
+    then={"make_pool": lambda made, slug: redirect(url_for("pools.show", slug=slug, number=made[0]), 303)},
 )
 actions.add_to(
     blueprint,
