@@ -4,10 +4,9 @@ from pathlib import Path
 
 import click
 
-from leaderboard.core.cli.site import data_option, opened
-from leaderboard.core.policy import OPERATOR
+from leaderboard.core.cli.actions import acting
+from leaderboard.core.cli.site import data_option
 from leaderboard.reproductions import ops as reproductions
-from leaderboard.reproductions.ops import OriginalRuns
 
 
 @click.command()
@@ -27,8 +26,7 @@ def reproduces(
     """Link a run to the run it reproduces, by number; it may be in another task."""
     if undo == (original is not None) or (undo and baselines is not None):
         raise click.UsageError("Give the original run, or only --undo.")
-    with opened(data) as (database, _), database.write() as session:
-        if original is None:
-            reproductions.unlink(session, OPERATOR, run_id)
-        else:
-            reproductions.link(session, OPERATOR, run_id, OriginalRuns(original, *(baselines or ())))
+    of, own = baselines or (None, None)
+    runs = {"original": original, "original_baseline": of, "baseline": own}
+    with acting(data) as do:
+        do(reproductions.UNLINK if undo else reproductions.LINK, runs, run_id=run_id)

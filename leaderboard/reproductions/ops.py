@@ -192,34 +192,33 @@ def unlink(session: Session, viewer: Viewer, run_id: int) -> None:
     audit.record(session, viewer, "run.reproduces_nothing", f"run:{run_id}", was=before.original_id)
 
 
-_LINK: dict[str, Any] = {
+_RUN: dict[str, Any] = {
     "path": "/runs/<id:run_id>/reproduces",
     "page": "runs.show",
     "scopes": (Scope.SUBMIT, Scope.ORGANISE),
     "may": policy.own_run,
 }
-ACTIONS = (
-    Action(
-        name="say_what_a_run_reproduces",
-        summary="Set the run that a run reproduces",
-        more="For its team and the organisers; replaces the earlier link.",
-        method="PUT",
-        form="/runs/<id:run_id>/reproduces",
-        record=OriginalRuns,
-        act=link,
-        done=lambda of, _: f"the run reproduces run {of.original}",
-        **_LINK,
-    ),
-    Action(
-        name="take_back_what_a_run_reproduces",
-        summary="Remove the link to the reproduced run",
-        method="DELETE",
-        form="/runs/<id:run_id>/reproduces/delete",
-        act=unlink,
-        done="the run reproduces no run",
-        **_LINK,
-    ),
+LINK = Action(
+    name="say_what_a_run_reproduces",
+    summary="Set the run that a run reproduces",
+    more="For its team and the organisers; replaces the earlier link.",
+    method="PUT",
+    form="/runs/<id:run_id>/reproduces",
+    record=OriginalRuns,
+    act=link,
+    done=lambda of, _: f"the run reproduces run {of.original}",
+    **_RUN,
 )
+UNLINK = Action(
+    name="take_back_what_a_run_reproduces",
+    summary="Remove the link to the reproduced run",
+    method="DELETE",
+    form="/runs/<id:run_id>/reproduces/delete",
+    act=unlink,
+    done="the run reproduces no run",
+    **_RUN,
+)
+ACTIONS = (LINK, UNLINK)
 
 
 def originals_of(session: Session, viewer: Viewer, run_id: int) -> OriginalRuns | None:

@@ -12,7 +12,7 @@ import click
 from leaderboard import fields
 from leaderboard.accounts.ops import teams
 from leaderboard.core import policy
-from leaderboard.core.cli.actions import chosen, command, options
+from leaderboard.core.cli.actions import acting, chosen, command, options
 from leaderboard.core.cli.failures import Failure
 from leaderboard.core.cli.site import FILE, data_option, opened
 from leaderboard.core.policy import OPERATOR
@@ -142,12 +142,12 @@ def _members(path: Path, folder: Path, limits: Limits, task_kind: str) -> Iterat
 @run.command()
 @click.argument("run_id", type=int)
 @click.option("--undo", is_flag=True, help="Remove the mark.")
-@click.option("--why", default="", help="Reason; required after the deadline and kept in the audit log.")
+@options(withdrawals.Choice, without=("chosen",))
 @data_option
-def primary(run_id: int, undo: bool, why: str, data: Path | None) -> None:
+def primary(run_id: int, undo: bool, data: Path | None, **given: Any) -> None:
     """Mark a run for its team: as final or, if all runs count, as the team's primary run."""
-    with opened(data) as (database, _), database.write() as session:
-        (withdrawals.unmark_run if undo else withdrawals.mark_run)(session, OPERATOR, run_id, why)
+    with acting(data) as do:
+        do(withdrawals.CHOOSE, chosen(withdrawals.Choice, given) | {"chosen": not undo}, run_id=run_id)
 
 
 for _action in (withdrawals.WITHDRAW, withdrawals.RESTORE, withdrawals.REVIEW):

@@ -265,12 +265,20 @@ class Choice:
     chosen: Annotated[bool, Field(title="Final run or not")] = True
     by: Annotated[str, Field(title="Button", is_carried=True)] = ""
     """The button pressed: mark or unmark."""
+    why: Annotated[
+        str,
+        Field(
+            title="Reason",
+            help="Reason; required after the deadline and kept in the audit log.",
+            is_of_form=True,
+        ),
+    ] = ""
 
 
 def choose(session: Session, viewer: Viewer, run_id: int, asked: Choice) -> str:
     """Mark a run or remove its mark; raises as these do. What it is now."""
     is_chosen = asked.by == "mark" if asked.by else asked.chosen
-    (mark_run if is_chosen else unmark_run)(session, viewer, run_id)
+    (mark_run if is_chosen else unmark_run)(session, viewer, run_id, asked.why)
     return "chosen" if is_chosen else "not chosen"
 
 
