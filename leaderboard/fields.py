@@ -189,10 +189,10 @@ def read(record: type[Record], inputs: Mapping[str, Any], others: Sequence[Probl
 
 def titles(record: type) -> dict[str, str]:
     """The titles of a record's fields, and of the records in it, by name."""
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for each in of(record):
-        found |= {each.name: each.about.title} | (titles(each.type) if each.kind == "record" else {})
-    return found
+        by_name |= {each.name: each.about.title} | (titles(each.type) if each.kind == "record" else {})
+    return by_name
 
 
 def _read(each: Asked, value: Any, zone: str) -> Any:
@@ -213,7 +213,9 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
         return _keyed(each.about, value)
     if each.kind == "rows":
         row = get_args(each.type)[0]
-        return each.about.read(value) if isinstance(value, str) else tuple(read(row, one) for one in value)
+        return (
+            each.about.read(value) if isinstance(value, str) else tuple(read(row, entry) for entry in value)
+        )
     if each.kind == "texts" and isinstance(value, str):
         words, lines = value.replace(";", " ").split(), filter(str.strip, value.splitlines())
         value = words if each.about.typed == "words" else list(lines)
@@ -233,10 +235,10 @@ def keys(about: Field) -> Mapping[str, object]:
 
 def _keyed(about: Field, texts: Mapping[str, Any]) -> dict[str, Any]:
     # Settings are refused where they are changed, all of them at once.
-    known = about.each
-    unknown = next((key for key in texts if known and key not in known), None)
+    allowed = about.each
+    unknown = next((key for key in texts if allowed and key not in allowed), None)
     if unknown is not None:
-        rule = f"The key {unknown[:64]!r} is not known; use one of {', '.join(known)}."
+        rule = f"The key {unknown[:64]!r} is not known; use one of {', '.join(allowed)}."
         raise Invalid(rule, [Problem(rule, field=unknown[:64])])
     return dict(texts)
 
@@ -347,10 +349,10 @@ def as_sent(record: type) -> type:
             if each.kind == "keyed" and not each.is_required:
                 with_default = (field(default=None) if each.default is None else field(default_factory=dict),)
             parts.append((each.name, with_limits, *with_default))
-    made = make_dataclass(record.__name__, parts, frozen=True, slots=True, kw_only=True)
-    made.__doc__ = record.__doc__
-    _declared[made] = {each.name: each.about.help or f"{each.about.title}." for each in of(record)}
-    return made
+    sent = make_dataclass(record.__name__, parts, frozen=True, slots=True, kw_only=True)
+    sent.__doc__ = record.__doc__
+    _declared[sent] = {each.name: each.about.help or f"{each.about.title}." for each in of(record)}
+    return sent
 
 
 def _plain(each: Asked) -> Any:

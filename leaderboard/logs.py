@@ -84,10 +84,10 @@ class WebCounter:
             cells[first + len(STATUSES) + bisect_left(BOUNDS_S, seconds)] += 1
             cells[first + OF_A_ROUTE - 1] += seconds
 
-    def kept_page(self, found: str) -> None:
+    def kept_page(self, source: str) -> None:
         """Count where a page that may be kept was found."""
         with self._lock:
-            self._counters.web[self._start + ROUTES * OF_A_ROUTE + FOUND.index(found)] += 1
+            self._counters.web[self._start + ROUTES * OF_A_ROUTE + FOUND.index(source)] += 1
 
     def route(self, number: int) -> RouteCount | None:
         """The requests of a route in all processes, None if there were none."""
@@ -209,7 +209,7 @@ def one_line(text: str) -> str:
     >>> one_line("a\nERROR b")
     'a\\nERROR b'
     """
-    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), masked(text))
+    return CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), masked(text))
 
 
 class TextLines(logging.Formatter):

@@ -65,11 +65,11 @@ class MemoryBudget:
 
     def by_cache(self) -> dict[str, int]:
         """Name of a cache -> its bytes, for non-empty caches."""
-        found: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         with self._lock:
             for entry in self._order:
-                found[entry.cache.name] = found.get(entry.cache.name, 0) + entry.size
-        return found
+                sizes[entry.cache.name] = sizes.get(entry.cache.name, 0) + entry.size
+        return sizes
 
     def _make_room(self) -> None:
         while self._used > self._most:
@@ -164,11 +164,11 @@ class KeptCall(Generic[Given, Value]):
     def __call__(self, *given: Given.args, **named: Given.kwargs) -> Value:
         """The function's result, now or from an earlier call."""
         key = (given, *sorted(named.items())) if self._key is None else self._key(*given, **named)
-        found = self.kept.get(key)
-        if found is None:
+        cached = self.kept.get(key)
+        if cached is None:
             # Computed outside any lock: two threads may do so at once, with the same result.
-            found = self.kept.put(key, (self._function(*given, **named),))
-        return found[0]
+            cached = self.kept.put(key, (self._function(*given, **named),))
+        return cached[0]
 
 
 def keep(function: Callable[Given, Value]) -> KeptCall[Given, Value]:
@@ -189,36 +189,36 @@ def size_of(value: object) -> int:
     """
     total, seen, waiting = 0, set[int](), deque([value])
     while waiting:
-        one = waiting.pop()
-        if id(one) in seen or isinstance(one, _OPAQUE):
+        part = waiting.pop()
+        if id(part) in seen or isinstance(part, _OPAQUE):
             continue
-        seen.add(id(one))
-        total += sys.getsizeof(one, 64)
-        if isinstance(one, np.ndarray):
+        seen.add(id(part))
+        total += sys.getsizeof(part, 64)
+        if isinstance(part, np.ndarray):
             # An array without data of its own keeps the whole that it is a part of.
-            waiting.append(one.base)
-        elif isinstance(one, memoryview):
-            waiting.append(one.obj)
-        elif not isinstance(one, _FLAT):
-            waiting.extend(_parts(one))
+            waiting.append(part.base)
+        elif isinstance(part, memoryview):
+            waiting.append(part.obj)
+        elif not isinstance(part, _FLAT):
+            waiting.extend(_parts(part))
     return total
 
 
-def _parts(one: object) -> Iterator[object]:
-    if isinstance(one, dict):
-        yield from one.keys()
-        yield from one.values()
-    elif isinstance(one, (list, tuple, set, frozenset, deque)):
-        yield from one
+def _parts(value: object) -> Iterator[object]:
+    if isinstance(value, dict):
+        yield from value.keys()
+        yield from value.values()
+    elif isinstance(value, (list, tuple, set, frozenset, deque)):
+        yield from value
     else:
-        own = getattr(one, "__dict__", None)
+        own = getattr(value, "__dict__", None)
         if isinstance(own, dict):
             # A row of the database is measured without its session's state.
             yield from (part for name, part in own.items() if name != "_sa_instance_state")
-        for kind in type(one).__mro__:
+        for kind in type(value).__mro__:
             slots = kind.__dict__.get("__slots__", ())
             for name in (slots,) if isinstance(slots, str) else slots:
-                yield getattr(one, name, None)
+                yield getattr(value, name, None)
 
 
 def _libc() -> Any:

@@ -44,8 +44,8 @@ class ObjectStore:
 
     def __init__(self, url: str) -> None:
         if url.partition("://")[0] not in SCHEMES:
-            known = ", ".join(f"{scheme}://" for scheme in SCHEMES)
-            raise Invalid(f"LEADERBOARD_OBJECTS_URL is {url!r}; it must begin with one of {known}.")
+            schemes = ", ".join(f"{scheme}://" for scheme in SCHEMES)
+            raise Invalid(f"LEADERBOARD_OBJECTS_URL is {url!r}; it must begin with one of {schemes}.")
         if find_spec("obstore") is None:
             raise Invalid(
                 "LEADERBOARD_OBJECTS_URL is set, but object store support is not installed. Run `pip "
@@ -74,13 +74,13 @@ class ObjectStore:
         """An object from its beginning; raises Damaged if it is missing or has another size in bytes."""
         with self._asked() as (obstore, store):
             try:
-                found = obstore.head(store, key)["size"]
+                stored_size = obstore.head(store, key)["size"]
             except FileNotFoundError:
                 raise damaged(
                     "files", f"{key} is missing from the object store; restore it from a copy"
                 ) from None
-        if found != size:
-            raise damaged("files", f"{key} in the object store has {found:,} bytes, not {size:,}")
+        if stored_size != size:
+            raise damaged("files", f"{key} in the object store has {stored_size:,} bytes, not {size:,}")
         return BufferedReader(_Parts(self, key, size), 2**20)
 
     def part(self, key: str, start: int, length: int) -> bytes:

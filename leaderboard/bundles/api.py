@@ -23,8 +23,8 @@ def export_task(slug: str) -> Response:
     return bundles.whole(slug)
 
 
-def _answer(made: tuple[UnderstoodTask, bool], slug: str) -> Reply:
-    page, is_made = made
+def _answer(imported: tuple[UnderstoodTask, bool], slug: str) -> Reply:
+    page, is_made = imported
     answer = ImportAnswer(
         task=page.slug,
         name=page.name,

@@ -115,12 +115,12 @@ class _ScoresOnly(BundleWriter):
             self.kept[path] = body
 
 
-def _write(source: BundleSource, viewer: Viewer, made: BundleWriter, site: str) -> None:
+def _write(source: BundleSource, viewer: Viewer, target: BundleWriter, site: str) -> None:
     # Only public data is signed.
     sign = signatures.signer(source.session) if source.view is not None else None
-    made.sign = partial(sign, "bundle") if sign is not None else None
-    members.write(source, made)
-    _write_scores(source, viewer, made)
+    target.sign = partial(sign, "bundle") if sign is not None else None
+    members.write(source, target)
+    _write_scores(source, viewer, target)
     cited = citation_of(source.task, site)
     if source.by is not None:
         hides = source.by.hides
@@ -129,23 +129,23 @@ def _write(source: BundleSource, viewer: Viewer, made: BundleWriter, site: str) 
             description=hides(cited.description), address="",
         )  # fmt: skip
     for name, _, written in FORMS.values():
-        made.text(name, written(cited))
+        target.text(name, written(cited))
     head = BundleHead(
         citation=cited,
         made_at=datetime.now(UTC).isoformat(timespec="seconds") if source.view is None else "",
         is_release=source.by is not None,
         is_public=source.view is not None,
-        is_signed=made.sign is not None,
+        is_signed=target.sign is not None,
     )
-    made.text(describing.HEAD, head.text())
-    made.text(describing.README, describing.readme(head, made.sums))
-    made.text(describing.CRATE, describing.crate(head, made.sums, made.sizes))
+    target.text(describing.HEAD, head.text())
+    target.text(describing.README, describing.readme(head, target.sums))
+    target.text(describing.CRATE, describing.crate(head, target.sums, target.sizes))
 
 
-def _write_scores(source: BundleSource, viewer: Viewer, made: BundleWriter) -> None:
+def _write_scores(source: BundleSource, viewer: Viewer, target: BundleWriter) -> None:
     """The board of each phase, and the scores by topic that all of them rest on."""
-    wanted = select(Phase.name).where(Phase.task_id == source.task.id).order_by(Phase.position, Phase.id)
-    phases = source.session.scalars(wanted).all()
+    query = select(Phase.name).where(Phase.task_id == source.task.id).order_by(Phase.position, Phase.id)
+    phases = source.session.scalars(query).all()
     for number, phase in enumerate(phases, start=1):
         ending = "" if len(phases) == 1 else f"-{number}"
         shown = boards.board(source.session, replace(viewer, phase=phase), source.task.slug)
@@ -154,11 +154,11 @@ def _write_scores(source: BundleSource, viewer: Viewer, made: BundleWriter) -> N
         for row in facts["rows"]:
             # Its id on the site is meaningless elsewhere, and would reveal the name behind a pseudonym.
             row["id"] = source.numbers["run"].get(row.pop("run_id"))
-        made.text(f"{SCORES}board{ending}.json", json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+        target.text(f"{SCORES}board{ending}.json", json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
         table = tables.board_table(shown)
         elsewhere = [column for column in table.columns if column.key != "run_id"]
-        made.text(f"{SCORES}board{ending}.csv", csv_text(replace(table, columns=elsewhere)))
-    made.add(TOPIC_SCORES, _scores_by_topic(source))
+        target.text(f"{SCORES}board{ending}.csv", csv_text(replace(table, columns=elsewhere)))
+    target.add(TOPIC_SCORES, _scores_by_topic(source))
 
 
 def _renamed(shown: Board, by: PseudonymMap) -> Board:
@@ -242,30 +242,30 @@ class UnderstoodTask:
     """Findings to check before confirming."""
 
 
-def of_folder(found: FoundTask, task: PreparedTask) -> UnderstoodTask:
+def of_folder(detected: FoundTask, task: PreparedTask) -> UnderstoodTask:
     """A folder of topics, judgments and runs that no export wrote."""
-    source = found.topics_path or "the qrels file, without titles"
-    unknown = len(set(found.judged) - set(found.topics))
+    source = detected.topics_path or "the qrels file, without titles"
+    unknown = len(set(detected.judged) - set(detected.topics))
     stray = f"; {unknown:,} of these are not in the topics file" if unknown else ""
-    judged = f"{found.judgments:,} of {len(found.judged):,} topics, from {found.qrels_path}{stray}"
+    judged = f"{detected.judgments:,} of {len(detected.judged):,} topics, from {detected.qrels_path}{stray}"
     return UnderstoodTask(
         is_export=False,
         name=task.draft.name,
         slug=task.draft.slug,
         facts=(
-            ("Topics", f"{len(found.topics):,}, from {source}"),
+            ("Topics", f"{len(detected.topics):,}, from {source}"),
             (
                 "Judgments",
-                judged if found.qrels_path else "none yet; runs are scored once there are judgments",
+                judged if detected.qrels_path else "none yet; runs are scored once there are judgments",
             ),
-            ("Runs", f"{len(found.runs):,}, at most {found.depth:,} documents per topic"),
-            *((("Teams", f"from {found.list_path}"),) if found.list_path else ()),
+            ("Runs", f"{len(detected.runs):,}, at most {detected.depth:,} documents per topic"),
+            *((("Teams", f"from {detected.list_path}"),) if detected.list_path else ()),
             ("Measures", f"{', '.join(task.measures)}; ranked by {task.primary}"),
-            *(("How it was read", note) for note in found.read_as),
+            *(("How it was read", note) for note in detected.read_as),
         ),
-        runs=found.runs,
-        left_out=_by_reason(found.left_out.items()),
-        doubts=found.doubts,
+        runs=detected.runs,
+        left_out=_by_reason(detected.left_out.items()),
+        doubts=detected.doubts,
     )
 
 
@@ -280,9 +280,11 @@ def of_export(session: Session, viewer: Viewer, files: BundleFiles, slug: str = 
     if task is None:
         raise Invalid("The bundle has no record of the task. Download the bundle again.")
     teams = {row["id"]: str(row.get("name", "")) for row in _rows(files, "teams")}
-    known = _known_teams(session, teams.values())
+    existing = _known_teams(session, teams.values())
     doubts = (
-        [f"Runs of {', '.join(known)} are added to the existing teams with these names."] if known else []
+        [f"Runs of {', '.join(existing)} are added to the existing teams with these names."]
+        if existing
+        else []
     )
     doubts += [*_unscored(session, viewer, files), *checking.left_behind(files)]
     counts = {
@@ -371,8 +373,8 @@ def _run(row: Record, teams: dict[int, str]) -> FoundRun:
 def _known_teams(session: Session, given: Iterable[str]) -> list[str]:
     """The names that teams of the site have already."""
     canonical = {names.canonical(name): name for name in given}
-    found = session.scalars(select(Team.canonical).where(Team.canonical.in_(canonical)))
-    return sorted(canonical[each] for each in found if each is not None)
+    existing = session.scalars(select(Team.canonical).where(Team.canonical.in_(canonical)))
+    return sorted(canonical[each] for each in existing if each is not None)
 
 
 def _by_reason(left_out: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

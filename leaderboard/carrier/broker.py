@@ -26,8 +26,8 @@ def require(settings: Settings) -> None:
             f"LEADERBOARD_DATABASE_URL to a PostgreSQL server, or unset {SETTING}: a single machine needs "
             "no broker."
         )
-    wanted = ("celery", "redis") if scheme.startswith("redis") else ("celery",)
-    missing = [name for name in wanted if find_spec(name) is None]
+    packages = ("celery", "redis") if scheme.startswith("redis") else ("celery",)
+    missing = [name for name in packages if find_spec(name) is None]
     if missing:
         raise Invalid(
             f"{SETTING} is set, but {' and '.join(missing)} cannot be imported. Run `pip install "

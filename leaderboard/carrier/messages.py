@@ -22,8 +22,8 @@ REPLY_S = 5
 
 def app(broker_url: str) -> Celery:
     """Celery as this site uses it: results, retries and times are all in the table of jobs."""
-    made = Celery("leaderboard", broker=broker_url, set_as_current=False)
-    made.conf.update(
+    celery = Celery("leaderboard", broker=broker_url, set_as_current=False)
+    celery.conf.update(
         accept_content=["json"],
         broker_connection_max_retries=None,
         broker_connection_retry_on_startup=True,
@@ -45,7 +45,7 @@ def app(broker_url: str) -> Celery:
         worker_redirect_stdouts=False,
         worker_send_task_events=False,
     )
-    return made
+    return celery
 
 
 def _queues(broker_url: str) -> tuple[Queue, ...]:

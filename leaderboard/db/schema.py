@@ -19,9 +19,9 @@ LOCK = 7_203_551
 
 def config() -> Config:
     """Alembic's configuration, pointing at the migrations this program brought along."""
-    made = Config()
-    made.set_main_option("script_location", str(bundled("migrations")).replace("%", "%%"))
-    return made
+    configuration = Config()
+    configuration.set_main_option("script_location", str(bundled("migrations")).replace("%", "%%"))
+    return configuration
 
 
 def head() -> str:
@@ -44,20 +44,20 @@ def current_on(connection: Connection) -> str | None:
 
 def require_head(database: Database) -> None:
     """Raise SchemaOutdated, naming the command to run, unless the database is at the newest revision."""
-    found, wanted = current(database), head()
-    require_known(found)
-    if found != wanted:
+    revision, newest = current(database), head()
+    require_known(revision)
+    if revision != newest:
         raise SchemaOutdated(
-            f"The database has schema {found or '(empty)'}, but this program needs {wanted}. Run "
+            f"The database has schema {revision or '(empty)'}, but this program needs {newest}. Run "
             "`leaderboard db upgrade` with the same settings, then start again."
         )
 
 
-def require_known(found: str | None) -> None:
+def require_known(revision: str | None) -> None:
     """Raise SchemaOutdated where a newer program made the schema at this revision."""
-    if found is not None and found > head():
+    if revision is not None and revision > head():
         raise SchemaOutdated(
-            f"This was created by a newer version of the program (schema {found}). Install that version."
+            f"This was created by a newer version of the program (schema {revision}). Install that version."
         )
 
 

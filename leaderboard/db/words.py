@@ -58,16 +58,16 @@ def beginnings(*texts: str) -> list[str]:
     >>> beginnings("BM25.query-x", "BM25 a")
     ['bm25.query-x', '25.query-x', 'query-x', 'x', 'bm25', '25', 'a']
     """
-    found: dict[str, None] = {}
+    parts: dict[str, None] = {}
     for word in " ".join(texts).casefold().split():
         for at, letter in enumerate(word):
             before = word[at - 1] if at else " "
             if at and not (letter.isalnum() and (_kind(before) != _kind(letter) or letter >= IDEOGRAPHS)):
                 continue
-            found[word[at : at + LONGEST]] = None
-            if len(found) == MOST:
-                return list(found)
-    return list(found)
+            parts[word[at : at + LONGEST]] = None
+            if len(parts) == MOST:
+                return list(parts)
+    return list(parts)
 
 
 def _kind(letter: str) -> str:

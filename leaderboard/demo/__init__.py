@@ -110,13 +110,13 @@ This task demonstrates the site. It is far too small to rank these methods in ge
 """
 
 
-def _agreement(found: dict[str, Any] | None) -> str:
+def _agreement(agreement: dict[str, Any] | None) -> str:
     """A sentence on the agreement of two judges, or that nothing was judged twice."""
-    if found is None:
+    if agreement is None:
         return "No topic was judged a second time, so agreement with another judge is unknown."
     return (
-        f"{len(found['topics'])} topics ({found['judgments']} documents) were judged a second time, "
-        f"independently, by the same kind of machine: Cohen's kappa is {found['kappa']:.2f}, "
-        f"with linear weights {found['kappa_linear']:.2f}. "
+        f"{len(agreement['topics'])} topics ({agreement['judgments']} documents) were judged a second time, "
+        f"independently, by the same kind of machine: Cohen's kappa is {agreement['kappa']:.2f}, "
+        f"with linear weights {agreement['kappa_linear']:.2f}. "
         "Agreement between machines says nothing about agreement with people."
     )

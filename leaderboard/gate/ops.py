@@ -124,9 +124,9 @@ def report(
     files = score_files(inputs, [baseline, *runs], options)
     measures = list(files.scores)
     asked = margins(given, measures, options.level)
-    wanted = [(place, measure) for place in range(1, len(files.names)) for measure in measures]
-    found = gate([_compared(files, place, measure, asked.of(measure)) for place, measure in wanted])
-    lost = [_lost(files, place, measure) for place, measure in wanted]
+    pairs = [(place, measure) for place in range(1, len(files.names)) for measure in measures]
+    gated = gate([_compared(files, place, measure, asked.of(measure)) for place, measure in pairs])
+    lost = [_lost(files, place, measure) for place, measure in pairs]
     documents = _Documents(inputs, files, {topic for topics in lost for topic, _ in topics})
     comparisons = [
         Comparison(
@@ -135,7 +135,7 @@ def report(
             found=each,
             lost=tuple(documents.of(place, measure, topic, amount) for topic, amount in topics),
         )
-        for (place, measure), each, topics in zip(wanted, found, lost, strict=True)
+        for (place, measure), each, topics in zip(pairs, gated, lost, strict=True)
     ]
     return Report(
         baseline=name or files.names[0],

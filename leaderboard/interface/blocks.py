@@ -120,7 +120,7 @@ def once(block: Block) -> Block:
         return block
     start, end = block.columns.group_start[group : group + 2].tolist()
     docnos = sorted(map(block.docno, range(start, end)))
-    docno = next(one for one, other in pairwise(docnos) if one == other)
+    docno = next(earlier for earlier, later in pairwise(docnos) if earlier == later)
     rule = f"Topic {shown(block.topics[group])} has this document twice."
     problem = Problem(rule, "Keep one of the two.", None, "docno", shown(docno))
     raise Invalid(str(problem), [problem])

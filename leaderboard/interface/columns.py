@@ -83,15 +83,15 @@ def numbers(given: Any, what: str, *, whole: bool = False) -> FloatArray:
         array = np.array([float(value) if is_finite(value) else np.nan for value in array.tolist()])
     elif array.dtype.kind not in "iufb":
         array = np.full(len(array), np.nan)
-    found: FloatArray = array.astype(np.float64)
-    fits = np.isfinite(found)
+    floats: FloatArray = array.astype(np.float64)
+    fits = np.isfinite(floats)
     if whole:
-        fits &= (found == np.rint(found)) & (abs(found) < MOST_GRADE)
+        fits &= (floats == np.rint(floats)) & (abs(floats) < MOST_GRADE)
     if not fits.all():
         row = int(np.argmin(fits))
         kind = "a whole number of at most 9 digits" if whole else "a finite number"
         raise invalid(f"Row {row + 1}: a {what} is {kind}.", "Check the column.", what, values(given)[row])
-    return found
+    return floats
 
 
 MOST_GRADE = 10**9

@@ -199,9 +199,9 @@ def _entries(
 ) -> tuple[list[bytes], list[bytes], np.ndarray[Any, np.dtype[np.float64]]]:
     topics = tables.ids(tables.column(table, tables.TOPIC, what), "topic")
     docnos = tables.ids(tables.column(table, tables.DOCNO, what), "docno")
-    found = tables.numbers(tables.column(table, names, what), number, whole=number == "grade")
-    tables.require_equal_lengths(topics, docnos, found)
-    return topics, docnos, found
+    values = tables.numbers(tables.column(table, names, what), number, whole=number == "grade")
+    tables.require_equal_lengths(topics, docnos, values)
+    return topics, docnos, values
 
 
 def _blocks_of_table(table: tables.Table) -> Iterator[Block]:

@@ -51,11 +51,11 @@ class LeaderboardEvaluator(providers.Evaluator):
 
 def register(*, first: bool = True) -> LeaderboardProvider:
     """Make the provider known to ir_measures; first: its functions then ask it before all others."""
-    known: Any = providers
-    provider: LeaderboardProvider | None = known.registry.get(LeaderboardProvider.NAME)
+    ir_providers: Any = providers
+    provider: LeaderboardProvider | None = ir_providers.registry.get(LeaderboardProvider.NAME)
     if provider is None:
-        made: Any = LeaderboardProvider
-        provider = known.register(made())
+        provider_class: Any = LeaderboardProvider
+        provider = ir_providers.register(provider_class())
     assert provider is not None, "it was registered"
     pipeline = ir_measures.DefaultPipeline.providers
     if first and provider not in pipeline:

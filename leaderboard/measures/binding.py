@@ -137,9 +137,9 @@ def with_level(bound: BoundMeasure, level: int) -> BoundMeasure:
 
 def like(bound: BoundMeasure, measure: Measure, highest: int) -> BoundMeasure:
     """A measure with the parameters that another one has, and the highest grade where it takes one."""
-    known: dict[str, Value | None] = {**bound.params, "max_rel": highest}
+    params: dict[str, Value | None] = {**bound.params, "max_rel": highest}
     names = (parameter.name for parameter in measure.parameters)
-    return bind(measure, {name: value for name in names if (value := known[name]) is not None})
+    return bind(measure, {name: value for name in names if (value := params[name]) is not None})
 
 
 def parameter_of(measure: Measure, name: str) -> Parameter:

@@ -170,8 +170,10 @@ def q_measure(judged: Judged, *, beta: float = 1.0, gains: Gains | None = None) 
     hits, ideal = _gained(judged, gains), _ideal(judged.judgments, gains)
     best = running(np.add, ideal.starts, ideal.gain)
     place, _ = ideal.place(hits.topic, hits.rank)
-    found = positions(hits.starts, hits.topic) + beta * running(np.add, hits.starts, hits.gain)
-    return ratio(judged.totals(hits.topic, found / (hits.rank + beta * best[place])), np.diff(ideal.starts))
+    numerator = positions(hits.starts, hits.topic) + beta * running(np.add, hits.starts, hits.gain)
+    return ratio(
+        judged.totals(hits.topic, numerator / (hits.rank + beta * best[place])), np.diff(ideal.starts)
+    )
 
 
 class _Gained(NamedTuple):

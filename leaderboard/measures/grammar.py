@@ -64,21 +64,21 @@ def _spelled_here(text: str) -> str:
 def parse_among(
     text: str,
     names: Mapping[str, Measure],
-    known: Iterable[str],
+    proposals: Iterable[str],
     such: str,
     of_parameter: Mapping[tuple[str, str], Measure] | None = None,
 ) -> BoundMeasure:
     """The measure with a name among these; raises UnknownMeasure as `parse` does.
 
-    known: names that messages may propose; such: examples of how one is written; of_parameter: measures that
-    a name with a parameter is.
+    proposals: names that messages may propose; such: examples of how one is written; of_parameter: measures
+    that a name with a parameter is.
     """
     match = _WHOLE.fullmatch(text)
     if match is None:
         raise UnknownMeasure(f"{_quoted(text)} is not a measure's name: write it like {such}.")
     measure = names.get(match["name"])
     if measure is None:
-        nearest = _nearest(text, match["name"], known, names)
+        nearest = _nearest(text, match["name"], proposals, names)
         raise UnknownMeasure(f"There is no measure {_quoted(text)}{nearest}")
     inner = match["inner"] or ""
     pairs = [_pair(measure, part) for part in _COMMA.split(inner)] if inner.strip() else []
@@ -151,10 +151,10 @@ _READERS: dict[str, Callable[[str], Value | None]] = {
 }
 
 
-def _nearest(text: str, name: str, known: Iterable[str], names: Mapping[str, Measure]) -> str:
+def _nearest(text: str, name: str, proposals: Iterable[str], names: Mapping[str, Measure]) -> str:
     from difflib import get_close_matches
 
-    spellings = {spelling.lower(): spelling for spelling in known}
+    spellings = {spelling.lower(): spelling for spelling in proposals}
     close = get_close_matches(name.lower(), spellings, n=1)
     if not close:
         return "; the list of measures shows those there are."

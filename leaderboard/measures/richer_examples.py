@@ -61,8 +61,8 @@ def covering(
     ]
     document, subtopic, grade = np.array(rows, dtype=np.int64).reshape(-1, 3).T
     count = int(subtopic.max(initial=-1)) + 1 if subtopics is None else subtopics
-    known = Subtopics(document, subtopic, grade, np.array([count]))
-    return replace(plain, judgments=replace(plain.judgments, subtopics=known))
+    judged_subtopics = Subtopics(document, subtopic, grade, np.array([count]))
+    return replace(plain, judgments=replace(plain.judgments, subtopics=judged_subtopics))
 
 
 def preferred(ranking: str, *judges: Sequence[str]) -> Judged:

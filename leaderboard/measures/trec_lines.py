@@ -121,12 +121,14 @@ def _family_lines(family: Family, parameters: str | None, level: int) -> list[Li
 
 
 def _line(measure: BoundMeasure, level: int) -> Line:
-    found = printed(measure, level)
-    if found is None:
+    printed_line = printed(measure, level)
+    if printed_line is None:
         return Line(measure.key, measure, summary=measure.measure.aggregate != "none")
-    family = found.family
-    place = (FAMILIES.index(family), found.number)
-    return Line(found.name, measure, family.per_topic, family.summary, place, found.name != family.name)
+    family = printed_line.family
+    place = (FAMILIES.index(family), printed_line.number)
+    return Line(
+        printed_line.name, measure, family.per_topic, family.summary, place, printed_line.name != family.name
+    )
 
 
 def _ordered(lines: Iterable[Line]) -> list[Line]:

@@ -58,8 +58,8 @@ def links(page: str) -> list[str]:
     """
     tags = (tag[0] for tag in LEADING.finditer(page))
     kept = (tag for tag in tags if not tag.startswith("<script") or any(name in tag for name in KEPT_SCRIPTS))
-    found = (unescape(link[2]) for tag in kept for link in LINKS.finditer(tag))
-    return [address for address in found if not address.startswith(STAYING)]
+    addresses = (unescape(link[2]) for tag in kept for link in LINKS.finditer(tag))
+    return [address for address in addresses if not address.startswith(STAYING)]
 
 
 def rewritten(page: str, link: Link, note: str = "") -> str:
@@ -118,10 +118,10 @@ class _Writer(HTMLParser):
             written = self.get_starttag_text() or ""
             self._say(LINKS.sub(self._linked, written) if LEADING.match(written) else written)
 
-    def _linked(self, found: re.Match[str]) -> str:
-        address = unescape(found[2])
+    def _linked(self, match: re.Match[str]) -> str:
+        address = unescape(match[2])
         other = address if address.startswith(STAYING) else self._link(address)
-        return "" if other is None else f'{found[1]}="{escape(other)}"'
+        return "" if other is None else f'{match[1]}="{escape(other)}"'
 
     def handle_endtag(self, tag: str) -> None:
         if self._silent:
@@ -415,18 +415,18 @@ def _crawl(work: "_Work", start: PageAddress, tell: Tell) -> None:
 
     Pages of documents come last, when all their sections are known.
     """
-    written, wave, known = work.written, [start], {start}
+    written, wave, addresses = work.written, [start], {start}
     with _processes(work) as each:
         while wave:
             following = []
-            for made in each(_take, wave):
-                known.update(address for address, _ in made)
-                for address, taken in made:
+            for pages in each(_take, wave):
+                addresses.update(address for address, _ in pages)
+                for address, taken in pages:
                     written.note(address, taken)
-                    fresh = [other for other in taken.links if other not in known]
-                    known.update(fresh)
+                    fresh = [other for other in taken.links if other not in addresses]
+                    addresses.update(fresh)
                     following += [other for other in fresh if not written.is_section(other)]
-                tell(len(written.files) + len(written.aliases) + len(written.left_out), len(known))
+                tell(len(written.files) + len(written.aliases) + len(written.left_out), len(addresses))
             wave = following or written.grown()
 
 
@@ -496,8 +496,8 @@ def _take(address: PageAddress) -> list[tuple[PageAddress, _Taken]]:
     body = answer.get_data()
     _write(work.written.folder / file, [body])
     page = body.decode()
-    found = (work.addresses.address(link, address.path) for link in links(page))
-    led = tuple(dict.fromkeys(other for other in found if other))
+    targets = (work.addresses.address(link, address.path) for link in links(page))
+    led = tuple(dict.fromkeys(other for other in targets if other))
     drawn = [(other, _draw(work, other, name, page)) for other in led if (name := figure_of(other, address))]
     files = [taken for other in led if is_table_of(other, address) for taken in _take(other)]
     return [(address, _Taken(file, is_page=True, links=led)), *drawn, *files]

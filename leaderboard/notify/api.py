@@ -98,8 +98,8 @@ def _own(webhook_id: int, **_: object) -> WebhookPage:
     return page
 
 
-def _secret(made: WebhookSecret, **_: object) -> WebhookSecretAnswer:
-    return WebhookSecretAnswer(webhook=made.id, secret=made.secret)
+def _secret(secret: WebhookSecret, **_: object) -> WebhookSecretAnswer:
+    return WebhookSecretAnswer(webhook=secret.id, secret=secret.secret)
 
 
 def _as_it_is(_: object, webhook_id: int, **__: object) -> WebhookPage:

@@ -92,10 +92,10 @@ def method(spec: Spec) -> BoundMethod:
     >>> method({"name": "staged", "depth": 5, "then": {"name": "hedge"}}).title
     'Depth 5, then Hedge'
     """
-    known = {**METHODS, **OF_ANSWERS}
-    chosen = known.get(str(spec.get("name")))
+    methods = {**METHODS, **OF_ANSWERS}
+    chosen = methods.get(str(spec.get("name")))
     if chosen is None:
-        raise ValueError(f"unknown pooling method {spec.get('name')!r}: choose from {', '.join(known)}")
+        raise ValueError(f"unknown pooling method {spec.get('name')!r}: choose from {', '.join(methods)}")
     given = {name: value for name, value in spec.items() if name not in ("name", "then")}
     for name in given:
         if chosen.parameter(name) is None:

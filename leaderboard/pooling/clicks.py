@@ -159,8 +159,8 @@ def count_preferences(sessions: Sessions, rules: Sequence[Rule], *, by_user: boo
     """
     width = int(sessions.documents.max(initial=0)) + 1
     # Each unknown user gets a separate number.
-    known = int(sessions.users.max(initial=-1)) + 1
-    users = np.where(sessions.users < 0, known + np.arange(sessions.users.size), sessions.users)
+    known_users = int(sessions.users.max(initial=-1)) + 1
+    users = np.where(sessions.users < 0, known_users + np.arange(sessions.users.size), sessions.users)
     votes: list[IntArray] = [np.empty((3, 0), dtype=np.int64)]
     for better, worse, session in _pairs(sessions, rules):
         pair = np.minimum(better, worse) * width + np.maximum(better, worse)

@@ -130,8 +130,8 @@ def approve(
     Raises NotFound where none waits, Conflict for scopes that it did not ask for, and as `tokens.make` does.
     """
     row = _waiting(session, code)
-    wanted = replace(token_request, kind=row.kind)
-    token = tokens.checked(session, viewer, wanted, factor_needed=factor_needed)
+    request = replace(token_request, kind=row.kind)
+    token = tokens.checked(session, viewer, request, factor_needed=factor_needed)
     if not set(token.scopes) <= set(row.scopes):
         raise Conflict("The device did not request this scope. Grant only scopes that it requested.")
     _answer(session, viewer, row, "approved")

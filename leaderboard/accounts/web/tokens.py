@@ -41,9 +41,9 @@ def _page(error: LeaderboardError | None = None, **_: object) -> str:
     )
 
 
-def _made(made: NewToken) -> ResponseReturnValue:
+def _made(token: NewToken) -> ResponseReturnValue:
     """The secret, this once, on a page that nothing keeps."""
-    return render_template("accounts/token.html", made=made, label=request.form["label"]), 201
+    return render_template("accounts/token.html", made=token, label=request.form["label"]), 201
 
 
 actions.add_to(

@@ -61,13 +61,13 @@ def of_topic(session: Session, run_id: int, topic_id: str) -> Answer | None:
 
 def of_run(session: Session, run_id: int) -> Iterator[Answer]:
     """All answers of a run by topic id in byte order, a few in memory at a time; raises Damaged."""
-    wanted = (
+    query = (
         select(StoredAnswer.topic_id, StoredAnswer.body)
         .where(StoredAnswer.run_id == run_id)
         .order_by(StoredAnswer.topic_id)
         .execution_options(yield_per=BATCH)
     )
-    with session.execute(wanted) as rows:
+    with session.execute(query) as rows:
         for topic_id, body in rows:
             yield opened(run_id, topic_id, body)
 
@@ -165,8 +165,8 @@ def references_first(answer: Answer, first: int) -> Iterator[str]:
 
 
 def _top(docnos: Iterator[str]) -> Top:
-    found = [docno.encode("utf-8", "surrogateescape") for docno in dict.fromkeys(docnos)]
-    return (np.array(found), 1.0 / np.arange(1, len(found) + 1)) if found else NO_TOP
+    ranking = [docno.encode("utf-8", "surrogateescape") for docno in dict.fromkeys(docnos)]
+    return (np.array(ranking), 1.0 / np.arange(1, len(ranking) + 1)) if ranking else NO_TOP
 
 
 def rules_of(session: Session, task: Task, topic_ids: list[str]) -> AnswerRules:
@@ -199,7 +199,11 @@ def checked(
         details = metadata_of(path) if report.accepted else {}
     if report.facts:
         limit = DIALECTS[report.facts["dialect"]].limit if rules.limit is None else rules.limit
-        own = {topic: one.limit for topic, one in (rules.topics or {}).items() if one.limit is not None}
+        own = {
+            topic: answer_topic.limit
+            for topic, answer_topic in (rules.topics or {}).items()
+            if answer_topic.limit is not None
+        }
         limited = {"limit": limit, **({"limits": own} if own else {})}
         report = replace(report, facts={**report.facts, **limited})
     if asked.is_blind:

@@ -39,11 +39,11 @@ def bring_in(database: Database, answers: DatasetAnswers) -> None:
     click.echo(f"Task {dataset.slug} is published.")
 
 
-def _lines(wanted: DatasetRequest, prepared: DatasetTask) -> list[str]:
+def _lines(request: DatasetRequest, prepared: DatasetTask) -> list[str]:
     task, qrels = prepared.task, prepared.task.qrels
     stored = f"{prepared.documents.count:,} documents" if prepared.documents else "no documents stored"
     return [
-        f"{wanted.name} ({wanted.slug}), of {wanted.dataset}",
+        f"{request.name} ({request.slug}), of {request.dataset}",
         f"Topics: {len(task.topics.topics):,}.",
         f"Judgments: {qrels.size:,} of {len(qrels.topics):,} topics." if qrels else "Judgments: none.",
         f"Collection: {prepared.collection}, {stored}.",

@@ -39,9 +39,9 @@ def export(slug: str, target: Path, pseudonyms: bool, map_file: Path | None, dat
         raise Invalid(f"{map_file} is inside {target}. Write the map elsewhere.")
     with opened(data) as (database, settings):
         keep_private(settings)
-        made = describing.writer(target, _told)
+        writer = describing.writer(target, _told)
         site = site_address(settings) if settings.public_url else ""
-        names = bundles.export(database, OPERATOR, slug, made, site=site, is_release=pseudonyms)
+        names = bundles.export(database, OPERATOR, slug, writer, site=site, is_release=pseudonyms)
     if names is not None and map_file is not None:
         with whole_file(map_file) as file:
             file.write(names.text().encode())

@@ -177,11 +177,11 @@ class _NotKept(Exception):
 
 
 def _bring_in(
-    database: Database, files: BundleFiles, wanted: ImportRequest, organiser: str | None, *, dry_run: bool
+    database: Database, files: BundleFiles, request: ImportRequest, organiser: str | None, *, dry_run: bool
 ) -> None:
     try:
         with database.write() as session:
-            task = imports.bring_in(session, OPERATOR, files, wanted, _told)
+            task = imports.bring_in(session, OPERATOR, files, request, _told)
             if organiser:
                 roles.give(session, OPERATOR, task.slug, organiser, "organiser")
             else:
@@ -194,20 +194,20 @@ def _bring_in(
     click.echo("\n".join(_lines(task, people)))
 
 
-def _lines(made: ImportedTask, people: list[str]) -> list[str]:
-    lines = [f"Task {made.slug}: {made.runs:,} runs, {made.revisions:,} revisions of judgments."]
-    if made.teams_known:
-        lines.append(f"Runs added to existing teams: {', '.join(made.teams_known)}.")
-    if made.teams_new:
-        lines.append(f"Teams created without members: {', '.join(made.teams_new)}.")
-    if made.unscored:
+def _lines(task: ImportedTask, people: list[str]) -> list[str]:
+    lines = [f"Task {task.slug}: {task.runs:,} runs, {task.revisions:,} revisions of judgments."]
+    if task.teams_known:
+        lines.append(f"Runs added to existing teams: {', '.join(task.teams_known)}.")
+    if task.teams_new:
+        lines.append(f"Teams created without members: {', '.join(task.teams_new)}.")
+    if task.unscored:
         lines.append(
-            f"Labels of {counted(made.unscored, 'judge')} cannot be scored again, because the runs of their "
+            f"Labels of {counted(task.unscored, 'judge')} cannot be scored again, because the runs of their "
             "reference are not on this site. Their imported leaderboards are used unchanged."
         )
-    lines += made.left_behind
+    lines += task.left_behind
     lines.append(f"Organisers: {', '.join(people) or 'none yet'}.")
-    lines.append(f"{made.jobs:,} evaluations are queued; they reproduce the exported leaderboard.")
+    lines.append(f"{task.jobs:,} evaluations are queued; they reproduce the exported leaderboard.")
     return lines
 
 
@@ -216,8 +216,8 @@ def _names(path: Path | None) -> dict[str, str]:
     if path is None:
         return {}
     try:
-        known = json.loads(path.read_text(encoding="utf-8"))
-        named = (*known["teams"], *known["runs"], *known.get("references", []))
+        pseudonyms = json.loads(path.read_text(encoding="utf-8"))
+        named = (*pseudonyms["teams"], *pseudonyms["runs"], *pseudonyms.get("references", []))
         return {each["pseudonym"]: each["name"] for each in named}
     except (ValueError, KeyError, TypeError) as error:
         raise Invalid(f"{path} is not a map written by `leaderboard export --map`.") from error

@@ -107,20 +107,20 @@ def broken(path: str, line: int | None, rule: str, field: str = "", value: objec
 
 def checked_values(table: RecordTable, line: int, record: Record, ids: Numbers) -> dict[str, Any]:
     """A record as values of its table's columns, numbers put as ids; raises Invalid with the field."""
-    known = (
+    field_names = (
         {column.name for column in table.columns}
         | EXTRAS.get(table.name, set())
         | {"id", *GONE.get(table.name, {})}
     )
-    if unknown := sorted(record.keys() - known):
+    if unknown := sorted(record.keys() - field_names):
         raise broken(table.path, line, "is not a field of this file.", unknown[0], record[unknown[0]])
-    made = {}
+    values = {}
     for column in table.columns:
         if column.name in record:
-            made[column.name] = _value(table, line, column, record[column.name], ids)
+            values[column.name] = _value(table, line, column, record[column.name], ids)
         elif not column.nullable and column.default is None:
             raise broken(table.path, line, "is missing.", column.name)
-    return made
+    return values
 
 
 def left_behind(files: BundleFiles) -> list[str]:
@@ -242,7 +242,7 @@ def _words(kind: Any) -> str:
 @cache
 def _choices(table: RecordTable) -> Mapping[str, list[str | int]]:
     """Column -> the values that the database accepts, by its constraints."""
-    found: dict[str, list[str | int]] = {}
+    choices: dict[str, list[str | int]] = {}
     for rule in table.model.metadata.tables[table.model.__tablename__].constraints:
         parts = (
             re.fullmatch(r"(\w+) IN \((.*)\)", str(rule.sqltext))
@@ -251,8 +251,8 @@ def _choices(table: RecordTable) -> Mapping[str, list[str | int]]:
         )
         if parts is not None:
             each = [word.strip() for word in parts[2].split(",")]
-            found[parts[1]] = [word.strip("'") if word.startswith("'") else int(word) for word in each]
-    return found
+            choices[parts[1]] = [word.strip("'") if word.startswith("'") else int(word) for word in each]
+    return choices
 
 
 def _broken_rule(table: RecordTable, name: str, value: Any) -> str:
@@ -278,10 +278,10 @@ def _as_setting(read: Callable[[str], Any]) -> Callable[[Any], str]:
 
     def rule(value: Any) -> str:
         # A task keeps settings as JSON, where every key is a text.
-        made = json.loads(_as_json(read(written(value))))
+        canonical = json.loads(_as_json(read(written(value))))
         # Texts and dates have several spellings; lists and objects have one.
-        is_other = isinstance(value, list | dict) and made != value
-        return f"must be written as {_as_json(made)}." if is_other else ""
+        is_other = isinstance(value, list | dict) and canonical != value
+        return f"must be written as {_as_json(canonical)}." if is_other else ""
 
     return rule
 
@@ -502,10 +502,10 @@ def _store(making: TaskImport, table: RecordTable, rows: list[tuple[int, dict[st
     if name not in NUMBERED:
         making.session.execute(insert(table.model), [values for _, values in rows])
         return
-    made: list[Any] = [table.model(**values) for _, values in rows]
-    making.session.add_all(made)
+    stored: list[Any] = [table.model(**values) for _, values in rows]
+    making.session.add_all(stored)
     making.session.flush()
-    for (number, _), row in zip(rows, made, strict=True):
+    for (number, _), row in zip(rows, stored, strict=True):
         making.ids[name][number] = row.id
 
 
@@ -533,8 +533,8 @@ def picture_path(record: Record) -> str:
 
 def picture(session: Session, picture_id: int) -> Iterator[bytes]:
     """A picture's bytes; raises Damaged, naming the task."""
-    wanted = select(TaskPicture.task_id, TaskPicture.sha256, TaskPicture.body)
-    row = session.execute(wanted.where(TaskPicture.id == picture_id)).one()
+    query = select(TaskPicture.task_id, TaskPicture.sha256, TaskPicture.body)
+    row = session.execute(query.where(TaskPicture.id == picture_id)).one()
     with belonging_to(f"task {row.task_id}"):
         yield pictures.whole_body(row.sha256, row.body)
 

@@ -145,9 +145,9 @@ def is_folder(path: Path) -> bool:
 
 
 @contextmanager
-def _finished(made: BundleWriter) -> Iterator[BundleWriter]:
-    yield made
-    made.finish()
+def _finished(target: BundleWriter) -> Iterator[BundleWriter]:
+    yield target
+    target.finish()
 
 
 class _Folder:

@@ -117,10 +117,10 @@ def look(files: BundleFiles, choice: FoundChoice, progress: Progress = lambda _:
     read_as = list(judged.notes)
     topics = _topics(files, by_kind[TOPICS], choice, set(judged.topics), left_out, doubts, read_as)
     listed = _list(files, by_kind[LIST], left_out)
-    known = topics[1] if topics[0] else None
-    runs, in_runs = _runs(files, by_kind[RUN], known, listed, choice, left_out, progress)
-    if known is None:
-        known = tuple(sorted({*topics[1], *in_runs}, key=str.encode))
+    topic_ids = topics[1] if topics[0] else None
+    runs, in_runs = _runs(files, by_kind[RUN], topic_ids, listed, choice, left_out, progress)
+    if topic_ids is None:
+        topic_ids = tuple(sorted({*topics[1], *in_runs}, key=str.encode))
         doubts.append("There is no topics file: topic ids are taken from judgments and runs, without titles.")
     if not (topics[0] or judged.path):
         raise Invalid("There is neither a topics file nor a qrels file, so there is no task to import.")
@@ -129,7 +129,7 @@ def look(files: BundleFiles, choice: FoundChoice, progress: Progress = lambda _:
         doubts.append(f"{len(refused)} of {len(by_kind[RUN])} run files have errors and are not imported.")
     return FoundTask(
         topics_path=topics[0],
-        topics=known,
+        topics=topic_ids,
         qrels_path=judged.path,
         judgments=judged.count,
         judged=judged.topics,
@@ -251,7 +251,7 @@ def _runs(
 ) -> tuple[tuple[FoundRun, ...], set[str]]:
     """The runs that can be imported, and their topics; topics None accepts all."""
     ids: set[str] = set()
-    made: dict[str, FoundRun] = {}
+    runs: dict[str, FoundRun] = {}
     for name in names:
         progress(name)
         scanned, report = read_and_check(files.file(name), Rules(topics=topics, depth=DEEPEST), choice.limits)
@@ -259,10 +259,10 @@ def _runs(
             left_out[name] = f"an invalid run: {report.problems[0]}"
             continue
         row = listed.row_of(prepare.names_of(name, scanned.tag)) if listed is not None else None
-        own = _free_name(name, scanned.tag, made)
+        own = _free_name(name, scanned.tag, runs)
         depths = scanned.consumer.depths
         ids |= depths.keys()
-        made[own] = FoundRun(
+        runs[own] = FoundRun(
             path=name,
             name=own,
             team=row.team if row else choice.team,
@@ -270,7 +270,7 @@ def _runs(
             topics=len(depths),
             deepest=max(depths.values()),
         )
-    return tuple(made.values()), ids
+    return tuple(runs.values()), ids
 
 
 def _kind(row: ListRow | None) -> str:
@@ -338,17 +338,17 @@ class FolderRequest:
     limits: Limits = Limits()
 
 
-def prepared(files: BundleFiles, found: FoundTask, wanted: FolderRequest, folder: Path) -> PreparedTask:
+def prepared(files: BundleFiles, detected: FoundTask, request: FolderRequest, folder: Path) -> PreparedTask:
     """Topics and judgments, read without a session; folder takes a file of topics if absent."""
-    topics = files.file(found.topics_path) if found.topics_path else _titleless(found.topics, folder)
+    topics = files.file(detected.topics_path) if detected.topics_path else _titleless(detected.topics, folder)
     draft = TaskDraft(
-        slug=wanted.slug,
-        name=wanted.name,
+        slug=request.slug,
+        name=request.name,
         topics=topics,
-        qrels=files.file(found.qrels_path) if found.qrels_path else None,
-        qrels_name=Path(found.qrels_path).name,
-        depth=found.depth,
-        map=found.mapping,
+        qrels=files.file(detected.qrels_path) if detected.qrels_path else None,
+        qrels_name=Path(detected.qrels_path).name,
+        depth=detected.depth,
+        map=detected.mapping,
     )
     return drafts.prepare(draft)
 

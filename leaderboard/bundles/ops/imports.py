@@ -186,12 +186,12 @@ def _answer_rules(making: TaskImport, report: dict[str, Any] | None) -> Any:
 
 def add_reproductions(making: TaskImport, table: RecordTable) -> None:
     """Store which run reproduces which; raises Invalid for a run that has two, and for what cannot be one."""
-    known: set[int] = set()
+    run_ids: set[int] = set()
     for line, record in making.read(table):
         values = values_of(making, table, line, record)
-        if values["run_id"] in known:
+        if values["run_id"] in run_ids:
             raise broken(table.path, line, "has its line already.", "run_id")
-        known.add(values["run_id"])
+        run_ids.add(values["run_id"])
         _require_reproduction(making, table, line, values)
         making.session.add(Reproduction(**values))
 
@@ -205,9 +205,9 @@ def add_editions(making: TaskImport, table: RecordTable) -> None:
         making.session.flush()
         making.ids["edition"][record["id"]] = edition.id
         scored = record.get("scored")
-        known = making.ids["run"]
+        run_ids = making.ids["run"]
         if not isinstance(scored, list) or not all(
-            isinstance(each, int) and each in known for each in scored
+            isinstance(each, int) and each in run_ids for each in scored
         ):
             raise broken(table.path, line, "must be runs in the bundle.", "scored", scored)
         making.jobs += _queue(making, edition, [making.ids["run"][each] for each in scored])
@@ -245,17 +245,17 @@ def _require_versions(making: TaskImport, table: RecordTable, line: int, edition
 
 def _queue(making: TaskImport, edition: Edition, scored: list[int]) -> int:
     """Queue the scoring of the runs that had scores in the edition, and of all that are to have some."""
-    wanted = set(scored)
+    run_ids = set(scored)
     if any(parse(each["key"]).measure.version != each["version"] for each in edition.measures):
         # An edition of the past by another version stays without scores: ours would be mistaken for its own.
         return 0
     if edition.state in DONE:
         there = select(Run.id).where(Run.task_id == making.owner.id, Run.withdrawn_at.is_(None))
-        wanted |= set(making.session.scalars(there))
+        run_ids |= set(making.session.scalars(there))
     queue.enqueue_new(
-        making.session, queue.EVALUATE, sorted(wanted), priority=queue.AGAIN, edition_id=edition.id
+        making.session, queue.EVALUATE, sorted(run_ids), priority=queue.AGAIN, edition_id=edition.id
     )
-    return len(wanted)
+    return len(run_ids)
 
 
 REMEDY = "Nothing was stored. Download the bundle again."
@@ -381,21 +381,21 @@ def _collection(making: TaskImport, table: RecordTable, line: int, record: Recor
     if not isinstance(given, dict) or not isinstance(given.get("name"), str):
         raise broken(table.path, line, "must name the collection of the task.", "collection")
     name, size, link = given["name"], given.get("size"), given.get("link_template") or ""
-    known = {row.name: row for row in collections.choices(making.session, making.viewer)}
-    if name in known and known[name].size == size:
-        return known[name].id
+    by_name = {row.name: row for row in collections.choices(making.session, making.viewer)}
+    if name in by_name and by_name[name].size == size:
+        return by_name[name].id
     number = 1
-    wanted = name
-    while wanted in known:
+    candidate = name
+    while candidate in by_name:
         number += 1
-        wanted = f"{name[:90]} ({number})"
-    return collections.add(making.session, making.viewer, wanted, size=size, link_template=link).id
+        candidate = f"{name[:90]} ({number})"
+    return collections.add(making.session, making.viewer, candidate, size=size, link_template=link).id
 
 
 def _add_topics(making: TaskImport, table: RecordTable) -> None:
     add_all(making, table)
-    wanted = select(Topic.topic_id).where(Topic.task_id == making.owner.id).order_by(Topic.position)
-    making.topics = tuple(making.session.scalars(wanted))
+    query = select(Topic.topic_id).where(Topic.task_id == making.owner.id).order_by(Topic.position)
+    making.topics = tuple(making.session.scalars(query))
 
 
 def _add_teams(making: TaskImport, table: RecordTable) -> None:

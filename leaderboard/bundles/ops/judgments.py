@@ -138,25 +138,25 @@ def add_revision(
         raise Invalid(f"A reference such as {paths.name} must be the only file. Download the bundle again.")
     prepared = _reference(making, paths, record) if line.kind == "board" else _prepared(paths, line.kind)
     facts = {"topics": prepared.topics, "judgments": prepared.size}
-    for name, found in facts.items():
-        if record[name] != found:
+    for name, count in facts.items():
+        if record[name] != count:
             raise Invalid(
                 f"The judgments in {paths.name} differ from their revision: {name}. Download the bundle "
                 "again."
             )
-    known = {name: record.get(name, "") for name in ("sha256", "file_name")}
+    recorded = {name: record.get(name, "") for name in ("sha256", "file_name")}
     read_as = tuple(map(Problem, record.get("read_as", ())))
     if record.get("rounds"):
         read_as = (rounds_note(str(record["rounds"])),)
     if line.kind == "board":
         # It was compared; under other names of runs it is another one.
-        known["sha256"] = prepared.sha256
-    if line.kind == "answers" and known["sha256"] != prepared.sha256:
+        recorded["sha256"] = prepared.sha256
+    if line.kind == "answers" and recorded["sha256"] != prepared.sha256:
         raise Invalid(f"{paths.name} does not match the digest of its revision. Download the bundle again.")
     distractors = read_distractors(others, ANY_SIZE) if others is not None else ()
     leaves = _left_out(paths.left_out, record)
     left_out.require_fitting(LeftOutList(leaves), prepared.judgments, leaves.by_topic)
-    judged = replace(prepared, **known, warnings=read_as)
+    judged = replace(prepared, **recorded, warnings=read_as)
     note = record.get("note", "")
     revision = lines.add(
         making.session, making.viewer, line, parent, judged, note, distractors, leaves=leaves

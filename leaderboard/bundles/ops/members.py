@@ -109,8 +109,8 @@ def _lines(rows: Iterator[Record]) -> Pieces:
 
 
 def _topics(source: BundleSource) -> Pieces:
-    wanted = select(Topic.topic_id, Topic.title).where(Topic.task_id == source.task.id)
-    for topic_id, title in source.session.execute(wanted.order_by(Topic.position)):
+    query = select(Topic.topic_id, Topic.title).where(Topic.task_id == source.task.id)
+    for topic_id, title in source.session.execute(query.order_by(Topic.position)):
         yield f"{topic_id}\t{' '.join(title.split()) or NO_TITLE}\n".encode()
 
 
@@ -227,8 +227,8 @@ def _of_edition(source: BundleSource, edition_id: int, _: Record) -> Record:
         .where(Evaluation.revision_id == edition.revision_id, Evaluation.dialect == edition.dialect)
         .distinct()
     )
-    known = source.numbers["run"]
-    return {"scored": sorted(known[run_id] for run_id in scored if run_id in known)}
+    numbers = source.numbers["run"]
+    return {"scored": sorted(numbers[run_id] for run_id in scored if run_id in numbers)}
 
 
 def _of_pool(source: BundleSource, pool_id: int, record: Record) -> Record:
@@ -278,8 +278,8 @@ def _write_judgments(source: BundleSource, target: BundleWriter) -> None:
             target.add(path, [text_of(_reference(source, revision_id))])
             continue
         is_preference = path.endswith(".jsonl")
-        made = _preferences if is_preference else _judgments
-        target.add(path, made(source.session, revision_id))
+        pieces_of = _preferences if is_preference else _judgments
+        target.add(path, pieces_of(source.session, revision_id))
         if others := source.paths["distractors", revision_id]:
             packed = source.session.scalar(
                 select(QrelsRevision.distractors).where(QrelsRevision.id == revision_id)

@@ -70,16 +70,16 @@ def in_mirror(path: Path) -> Path:
     """
     if not (path / MIRROR).is_file():
         return path
-    found = sorted(path.glob(f"tasks/*/{IN_MIRROR}"))
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    exports = sorted(path.glob(f"tasks/*/{IN_MIRROR}"))
+    if len(exports) == 1:
+        return exports[0]
+    if not exports:
         raise Invalid(
             f"{path} is a mirror without a downloadable task: part of its data was not public when it was "
             "created. Ask the organisers for an export."
         )
-    listed = ", ".join(map(str, found[:NAMED])) + (" and others" if len(found) > NAMED else "")
-    raise Invalid(f"{path} is a mirror of {len(found):,} tasks. Name one of them: {listed}.")
+    listed = ", ".join(map(str, exports[:NAMED])) + (" and others" if len(exports) > NAMED else "")
+    raise Invalid(f"{path} is a mirror of {len(exports):,} tasks. Name one of them: {listed}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,8 @@ def is_archive(path: Path) -> bool:
 
 def require_whole(files: BundleFiles, progress: Progress = lambda _: None) -> None:
     """Raise Invalid unless the files are those of SHA256SUMS, no more, no less, and each has its digest."""
-    for rule, found in groupby(faults(files, progress), key=itemgetter(1)):
-        paths = [path for path, _ in found]
+    for rule, faulty in groupby(faults(files, progress), key=itemgetter(1)):
+        paths = [path for path, _ in faulty]
         remedy = "Nothing was stored. Download the bundle again."
         problems = [Problem(rule, remedy, field="file", value=shown(path)) for path in paths[:NAMED]]
         more = f" (and {len(paths) - 1:,} more)" if len(paths) > 1 else ""
@@ -151,16 +151,16 @@ def digest_faults(
 
 def sums(path: Path) -> dict[str, str]:
     """The digests of a list, by path; raises Invalid for a line that is not one of `sha256sum`."""
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     with path.open(encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, start=1):
             parts = _SUM.fullmatch(line.rstrip("\n"))
-            if parts is None or parts[2] in found:
+            if parts is None or parts[2] in digests:
                 rule = "Each line must be a SHA-256, two blanks and a path; each path occurs once."
                 problem = Problem(rule, "Download the bundle again.", number, "", shown(line.strip()))
                 raise Invalid(f"{SUMS} is not valid: {problem}", [problem])
-            found[parts[2]] = parts[1]
-    return found
+            digests[parts[2]] = parts[1]
+    return digests
 
 
 def _walked(folder: Path) -> BundleFiles:
@@ -256,10 +256,10 @@ def files_of(paths: dict[str, Path], bounds: Bounds, folder: Path) -> BundleFile
 
     folder: where an archive is unpacked.
     """
-    wanted = {name: path for name, path in paths.items() if not is_hidden(name)}
-    if len(wanted) == 1 and is_archive(path := next(iter(wanted.values()))):
+    visible = {name: path for name, path in paths.items() if not is_hidden(name)}
+    if len(visible) == 1 and is_archive(path := next(iter(visible.values()))):
         return rooted(_unpacked(path, Path(tempfile.mkdtemp(dir=folder)), bounds))
-    return rooted(BundleFiles(wanted, {}))
+    return rooted(BundleFiles(visible, {}))
 
 
 def drop_bundle(data: Path, account_id: int) -> None:

@@ -335,14 +335,18 @@ def _runs_of_pool(value: list[int], numbers: Numbers) -> list[int]:
 
 
 def _companions(value: Mapping[str, int], numbers: Numbers) -> dict[str, int]:
-    known = numbers["qrels_revision"]
-    return {kind: known[each] for kind, each in value.items() if each in known}
+    revision_numbers = numbers["qrels_revision"]
+    return {kind: revision_numbers[each] for kind, each in value.items() if each in revision_numbers}
 
 
 def _topic_sets(value: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
-    known = numbers["topic_set"]
+    set_numbers = numbers["topic_set"]
     sets = {name: {"id": each["id"], "topics": each["topics"]} for name, each in value.items()}
-    return {name: {**each, "id": known[each["id"]]} for name, each in sets.items() if each["id"] in known}
+    return {
+        name: {**each, "id": set_numbers[each["id"]]}
+        for name, each in sets.items()
+        if each["id"] in set_numbers
+    }
 
 
 def _recipients(value: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:

@@ -127,9 +127,11 @@ def draw(session: Session, task: Task) -> PseudonymMap:
     hidden |= {word: runs[row.id] for row in tags for word in (row.name, row.tag) if word}
     references, declared = _references(session, task)
     if references:
-        named["references"] = [{"pseudonym": one, "name": name} for name, one in references.items()]
-    for name, one in references.items():
-        hidden.setdefault(name, one)
+        named["references"] = [
+            {"pseudonym": pseudonym, "name": name} for name, pseudonym in references.items()
+        ]
+    for name, pseudonym in references.items():
+        hidden.setdefault(name, pseudonym)
     for name in _people(session, task, names) | declared:
         hidden.setdefault(name, NOBODY)
     return PseudonymMap(teams, runs, references, named, _hiding(hidden))
@@ -137,15 +139,17 @@ def draw(session: Session, task: Task) -> PseudonymMap:
 
 def hidden(table: RecordTable, record: Record, row_id: int, by: PseudonymMap) -> Record:
     """A row of a bundle without names; row_id: its own on the site."""
-    made = {**record, **EMPTIED.get(table.name, {})}
+    emptied = {**record, **EMPTIED.get(table.name, {})}
     if table.name == "teams":
-        return {**made, "name": by.teams[row_id]}
+        return {**emptied, "name": by.teams[row_id]}
     if table.name == "runs":
-        return {**made, "name": by.runs[row_id], "tag": by.runs[row_id].replace(" ", "-")}
-    if table.name == "lines" and made["name"] not in (MAIN, *COMPANIONS):
-        made["name"] = by.hides(made["name"])
+        return {**emptied, "name": by.runs[row_id], "tag": by.runs[row_id].replace(" ", "-")}
+    if table.name == "lines" and emptied["name"] not in (MAIN, *COMPANIONS):
+        emptied["name"] = by.hides(emptied["name"])
     written = WRITTEN.get(table.name, ())
-    return {key: _without_names(value, by.hides) if key in written else value for key, value in made.items()}
+    return {
+        key: _without_names(value, by.hides) if key in written else value for key, value in emptied.items()
+    }
 
 
 def renamed_lines(blocks: Iterable[bytes], tag: str) -> Iterator[bytes]:
@@ -205,12 +209,12 @@ def _people(session: Session, task: Task, teams: Iterable[int]) -> set[str]:
         select(Upload.account_id).where(Upload.task_id == task.id),
         select(Audit.account_id).where(Audit.subject == f"task:{task.id}"),
     )
-    found = set(session.scalars(select(Assessor.name).where(Assessor.task_id == task.id, _is_person())))
+    people = set(session.scalars(select(Assessor.name).where(Assessor.task_id == task.id, _is_person())))
     for chosen in accounts:
-        found |= set(session.scalars(select(Account.name).where(Account.id.in_(chosen))))
+        people |= set(session.scalars(select(Account.name).where(Account.id.in_(chosen))))
     details = select(Team.affiliation, Team.home_page).where(Team.id.in_(list(teams)))
-    found |= {text for row in session.execute(details) for text in row}
-    return {name for name in found if name.strip()}
+    people |= {text for row in session.execute(details) for text in row}
+    return {name for name in people if name.strip()}
 
 
 def _is_person() -> Any:
@@ -229,7 +233,7 @@ def _hiding(names: dict[str, str]) -> Callable[[str], str]:
         for name in ordered
     )
     pattern = re.compile("|".join(parts), re.IGNORECASE)
-    return lambda text: pattern.sub(lambda found: by_folded.get(found[0].casefold(), NOBODY), text)
+    return lambda text: pattern.sub(lambda match: by_folded.get(match[0].casefold(), NOBODY), text)
 
 
 def _without_names(value: Any, hides: Callable[[str], str]) -> Any:
@@ -304,11 +308,11 @@ class PublicView:
         return record
 
     def _shown_run(self, record: Record, run_id: int) -> Record:
-        made = {**record, "final_at": record["created_at"] if run_id in self.marked else None}
+        shown = {**record, "final_at": record["created_at"] if run_id in self.marked else None}
         if run_id not in self.runs:
-            return made
+            return shown
         name = self.runs[run_id]
-        return {**made, "name": name, "tag": name, "description": "", "details": {}}
+        return {**shown, "name": name, "tag": name, "description": "", "details": {}}
 
 
 def view(session: Session, task: Task) -> PublicView:
@@ -338,13 +342,13 @@ def view(session: Session, task: Task) -> PublicView:
 
 def _told_apart(names: ShownNames, team_ids: Iterable[int]) -> dict[int, str]:
     """Team id -> its name; teams without a pseudonym share one on pages, and are several all the same."""
-    made: dict[int, str] = {}
+    by_team: dict[int, str] = {}
     for team_id in dict.fromkeys(team_ids):
         name, number = names.team(team_id), 2
-        while name in made.values():
+        while name in by_team.values():
             name, number = f"{names.team(team_id)} {number}", number + 1
-        made[team_id] = name
-    return made
+        by_team[team_id] = name
+    return by_team
 
 
 def rankings_only(blocks: Iterable[Block], tag: str) -> Iterator[bytes]:

@@ -66,8 +66,8 @@ def public(slug: str) -> ResponseReturnValue:
     """The public data of a task as plain files, once none of it is hidden."""
     finish_reading()
     with _made(_public_turns) as file:
-        made = archived(file, is_zip=True, at=NO_TIME)
-        bundles.export_public(database(), slug, made, site=own_origin())
+        writer = archived(file, is_zip=True, at=NO_TIME)
+        bundles.export_public(database(), slug, writer, site=own_origin())
     digest = hashlib.sha256()
     file.seek(0)
     while piece := file.read(CHUNK_BYTES):

@@ -228,9 +228,9 @@ def _again(error: LeaderboardError) -> str:
     return _check(page, words.token, error)
 
 
-def _made(made: tuple[UnderstoodTask, bool]) -> ResponseReturnValue:
+def _made(imported: tuple[UnderstoodTask, bool]) -> ResponseReturnValue:
     opening.drop_bundle(settings().data, viewer().account_id or 0)
-    return redirect(url_for("organise.show", slug=made[0].slug), 303)
+    return redirect(url_for("organise.show", slug=imported[0].slug), 303)
 
 
 actions.add_to(

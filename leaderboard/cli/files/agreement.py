@@ -188,10 +188,10 @@ def _csv(judged: "JudgedBoards", name: str) -> str:
 
 
 def _numbers(text: str, between: str, option: str) -> tuple[int, int]:
-    one, _, two = text.partition(between)
-    if not (_GRADE.fullmatch(one) and _GRADE.fullmatch(two)):
+    first, _, second = text.partition(between)
+    if not (_GRADE.fullmatch(first) and _GRADE.fullmatch(second)):
         raise Invalid(f"{option} needs two whole numbers, such as 2{between}1; not {text!r}.")
-    return int(one), int(two)
+    return int(first), int(second)
 
 
 def _json(facts: dict[str, Any]) -> str:

@@ -136,7 +136,7 @@ def _json(facts: dict[str, Any]) -> str:
 
 
 def _two_in_words(files: "ScoredFiles", facts: dict[str, Any], digits: int) -> str:
-    one, two = files.names
+    first, second = files.names
     low, high = facts["interval"]
     interval = "" if low is None else f", 95% interval {low:+.{digits}f} to {high:+.{digits}f}"
     effect = "" if facts["effect_size"] is None else f", effect size d_z {facts['effect_size']:+.2f}"
@@ -145,11 +145,11 @@ def _two_in_words(files: "ScoredFiles", facts: dict[str, Any], digits: int) -> s
         [
             f"{facts['measure']} on {counted(facts['topics'], 'topic')}, trec_eval {files.dialect}",
             "",
-            *aligned([[one, f"{facts['mean_a']:.{digits}f}"], [two, f"{facts['mean_b']:.{digits}f}"]]),
+            *aligned([[first, f"{facts['mean_a']:.{digits}f}"], [second, f"{facts['mean_b']:.{digits}f}"]]),
             "",
             f"Difference {facts['difference']:+.{digits}f}{interval}{effect}",
-            f"{one} is better on {counted(facts['wins'], 'topic')}, {two} on {facts['losses']}, neither on "
-            f"{facts['ties']}.",
+            f"{first} is better on {counted(facts['wins'], 'topic')}, {second} on {facts['losses']}, neither "
+            f"on {facts['ties']}.",
             *_undecided(facts),
             "",
             *aligned([["test", "p"], *_tests(facts["tests"])]),

@@ -40,7 +40,7 @@ def _of_many(judged: JudgedBoards) -> Iterator[str]:
             "ranked judges have an agreement; they hold for all judges at once with 95 %."
         )
     if board.differing:
-        pairs = "; ".join(f"{one} before {two}" for one, two in board.differing)
+        pairs = "; ".join(f"{first} before {second}" for first, second in board.differing)
         yield f"The ranks and the agreement by topic put judges in different orders: by the ranks {pairs}."
     for row in board.rows:
         if row.why:

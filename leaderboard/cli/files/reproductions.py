@@ -152,13 +152,15 @@ def _measure(scorer: Scorer) -> BoundMeasure:
     return measure
 
 
-def _pair(here: Scorer, there: Scorer, one: Path, two: Path, asked: Asked) -> tuple[RunLevels, RunPair]:
-    original, other = here.scores(one), there.scores(two)
+def _pair(
+    here: Scorer, there: Scorer, original_path: Path, other_path: Path, asked: Asked
+) -> tuple[RunLevels, RunPair]:
+    original, other = here.scores(original_path), there.scores(other_path)
     scores = _column(original), _column(other)
-    metadata = tuple(differing(*(_metadata(path) for path in (one, two))))
+    metadata = tuple(differing(*(_metadata(path) for path in (original_path, other_path))))
     if asked.replicated is not None:
         return replicated(*scores), RunPair(original.run, other.run, (), (), (), metadata)
-    rankings = [rankings_of(path, asked.dialect) for path in (one, two)]
+    rankings = [rankings_of(path, asked.dialect) for path in (original_path, other_path)]
     topics = sorted({*rankings[0], *rankings[1]})
     levels = reproduced(*scores, *([by.get(topic, []) for topic in topics] for by in rankings))
     largest = (

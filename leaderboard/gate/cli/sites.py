@@ -44,13 +44,13 @@ def _run(client: Client, task: str, baseline: str) -> tuple[int, str]:
             raise Invalid(f"Run {baseline} is of the task {answer['task']}, not {task}.")
         return int(baseline), str(answer["run"])
     rows = client.rows(f"/tasks/{task}/runs", search=baseline)
-    found = [row for row in rows if row["run"] == baseline]
-    if not found:
+    runs = [row for row in rows if row["run"] == baseline]
+    if not runs:
         raise Invalid(f"{task} has no run {baseline!r}; use the name or number of a run on its board.")
-    if len(found) > 1:
-        numbers = ", ".join(f"{row['run_id']} ({row['team']})" for row in found)
+    if len(runs) > 1:
+        numbers = ", ".join(f"{row['run_id']} ({row['team']})" for row in runs)
         raise Invalid(f"{task} has several runs {baseline!r}; use the number of one: {numbers}.")
-    return int(found[0]["run_id"]), baseline
+    return int(runs[0]["run_id"]), baseline
 
 
 def _judgments(client: Client, task: str, folder: Path) -> tuple[Path, tuple[Path, ...]]:

@@ -185,7 +185,7 @@ def _micro(measure: AnswerMeasure, title: str, **changes: object) -> AnswerMeasu
     called = [(f"{own}_micro", f"{measure.name}_micro")]
     if measure.parameters:
         called.append((f"{own}_weighted_micro", f"{measure.name}_micro(weighted=1)"))
-    made: dict[str, object] = {
+    fields: dict[str, object] = {
         "name": f"{measure.name}_micro",
         "title": title,
         "formula": f"Σ / Σ over topics: {measure.formula}",
@@ -195,7 +195,7 @@ def _micro(measure: AnswerMeasure, title: str, **changes: object) -> AnswerMeasu
         "basis": measure.basis,
         "called": tuple(called),
     }
-    return AnswerMeasure(**{**made, **changes})  # type: ignore[arg-type]
+    return AnswerMeasure(**{**fields, **changes})  # type: ignore[arg-type]
 
 
 SENTENCE_SUPPORT = AnswerMeasure(

@@ -98,9 +98,9 @@ def _parameter_text(parameter: Parameter) -> str:
 
 def worked(measure: Measure) -> str:
     """The example in the docstring, which is a doctest, without what it imports."""
-    found = DocTestParser().get_examples(inspect.getdoc(measure.compute) or "")
+    examples = DocTestParser().get_examples(inspect.getdoc(measure.compute) or "")
     shown = []
-    for example in found:
+    for example in examples:
         if example.source.startswith("from "):
             continue
         first, *rest = example.source.rstrip().splitlines()

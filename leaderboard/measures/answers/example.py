@@ -60,7 +60,7 @@ def argued(
         words=1,
         segments=len(judged),
         citations=sum(judged_sentence.citations for judged_sentence in judged),
-        cited=sum(1 for one in judged if one.citations),
+        cited=sum(1 for judged_sentence in judged if judged_sentence.citations),
     )
     assignments = cast(tuple[Assignment, ...], tuple(labels))
     importances = cast(tuple[Importance, ...], ("okay",) * of)

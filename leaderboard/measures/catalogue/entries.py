@@ -298,8 +298,8 @@ def _entry(measure: Measure) -> Entry:
 
 def _has(measure: Measure, words: list[str]) -> bool:
     entry = _entry(measure)
-    known = " ".join((entry.name, *entry.aliases, *entry.trec_names, entry.title, entry.family)).casefold()
-    return all(word in known for word in words)
+    text = " ".join((entry.name, *entry.aliases, *entry.trec_names, entry.title, entry.family)).casefold()
+    return all(word in text for word in words)
 
 
 def _named(query: str) -> str:

@@ -217,9 +217,9 @@ def _facts(judged: Judged, topic: int) -> Iterator[str]:
         count = int(judgments.subtopics.count[topic])
         yield f"{count} {'subtopic' if count == 1 else 'subtopics'}"
     if judged.dissimilarity is not None:
-        known = judged.dissimilarity[topic]
-        for one, other in zip(*np.triu_indices(len(known), 1), strict=True):
-            yield f"ranks {one + 1} and {other + 1} have dissimilarity {known[one, other]:g}"
+        dissimilarity = judged.dissimilarity[topic]
+        for first, second in zip(*np.triu_indices(len(dissimilarity), 1), strict=True):
+            yield f"ranks {first + 1} and {second + 1} have dissimilarity {dissimilarity[first, second]:g}"
 
 
 def _preferences(judged: Judged, letters: Mapping[int, str]) -> Iterator[str]:

@@ -75,9 +75,9 @@ def tau_of_means(*means: float) -> float:
     0.666667
     """
     boards = np.round(np.reshape(means, (2, -1)), DIGITS)
-    one, two = np.sign(boards[:, :, None] - boards[:, None, :])
-    untied = math.sqrt(float((one**2).sum()) * float((two**2).sum()))
-    return float((one * two).sum()) / untied if untied else 0.0
+    reference, judge = np.sign(boards[:, :, None] - boards[:, None, :])
+    untied = math.sqrt(float((reference**2).sum()) * float((judge**2).sum()))
+    return float((reference * judge).sum()) / untied if untied else 0.0
 
 
 def topic_tau(agreed: AgreedTopics) -> FloatArray:

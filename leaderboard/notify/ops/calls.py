@@ -203,13 +203,13 @@ def _reached(addresses: Sequence[Address], port: int, ends: float) -> socket.soc
         # Half of the remaining time, so that a silent address leaves time for the next.
         left_s = max(0.1, ends - time.monotonic()) / (1 if number == len(addresses) else 2)
         try:
-            made = socket.create_connection((str(address), port), left_s)
+            connection = socket.create_connection((str(address), port), left_s)
         except OSError:
             if number == len(addresses):
                 raise
         else:
-            made.settimeout(max(0.1, ends - time.monotonic()))
-            return made
+            connection.settimeout(max(0.1, ends - time.monotonic()))
+            return connection
     raise OSError("The name has no address.")
 
 
@@ -233,8 +233,8 @@ def _cut(sock: socket.socket) -> None:
 
 def _checked(host: str, port: int, is_tls: bool, allowed: Networks) -> list[Address]:
     """The addresses of a host; none where any of them is not allowed."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    addresses = [ip_address(str(row[4][0]).partition("%")[0]) for row in found]
+    rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = [ip_address(str(row[4][0]).partition("%")[0]) for row in rows]
     if not all(is_allowed(address, allowed, is_tls=is_tls) for address in addresses):
         raise _NotAllowedError(NOT_SENT)
     return addresses[:MOST_ADDRESSES]

@@ -201,10 +201,10 @@ def send_test(session: Session, viewer: Viewer, webhook_id: int) -> str:
 def send_again(session: Session, viewer: Viewer, webhook_id: int, message: str) -> None:
     """Send a delivery again, under its id, regardless of its outcome; raises as `send_test`, and NotFound."""
     webhook = webhooks.own(session, viewer, webhook_id)
-    wanted = select(WebhookDelivery).where(
+    query = select(WebhookDelivery).where(
         WebhookDelivery.webhook_id == webhook.id, WebhookDelivery.message == message
     )
-    row = session.scalar(wanted.with_for_update())
+    row = session.scalar(query.with_for_update())
     if row is None:
         raise NotFound(f"This webhook has no delivery {message[:40]!r}.")
     _require_running(session, webhook)

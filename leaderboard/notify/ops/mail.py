@@ -137,17 +137,17 @@ def mail_message(server: MailServer, letter: Letter) -> EmailMessage:
 
     A header cannot be smuggled in: the library refuses line ends in one, and none is left in the subject.
     """
-    made = EmailMessage(policy=policies.SMTP)
-    made["From"] = server.sender
-    made["To"] = letter.to
-    made["Subject"] = prose.one_line(letter.subject)
-    made["Date"] = format_datetime(letter.written_at.astimezone(UTC))
+    message = EmailMessage(policy=policies.SMTP)
+    message["From"] = server.sender
+    message["To"] = letter.to
+    message["Subject"] = prose.one_line(letter.subject)
+    message["Date"] = format_datetime(letter.written_at.astimezone(UTC))
     domain = server.sender.rpartition("@")[2]
-    made["Message-ID"] = f"<{letter.number}.{letter.written_at.timestamp():.0f}.leaderboard@{domain}>"
+    message["Message-ID"] = f"<{letter.number}.{letter.written_at.timestamp():.0f}.leaderboard@{domain}>"
     # Asks auto-responders, such as out-of-office notices, not to reply.
-    made["Auto-Submitted"] = "auto-generated"
-    made.set_content(letter.body, cte="quoted-printable")
-    return made
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(letter.body, cte="quoted-printable")
+    return message
 
 
 def send_mail(server: MailServer, letter: Letter) -> MailResult:
@@ -224,8 +224,8 @@ WHILE_TRIED = timedelta(minutes=10)
 
 def write_mail(session: Session, account_ids: Iterable[int], draft: MailDraft) -> int:
     """Write a letter to each of the accounts that mail reaches, and queue it; how many there are."""
-    wanted = select(Account.id, Account.email).where(Account.id.in_(set(account_ids)), accounts.reachable())
-    return _add(session, [(row.id, row.email) for row in session.execute(wanted.order_by(Account.id))], draft)
+    query = select(Account.id, Account.email).where(Account.id.in_(set(account_ids)), accounts.reachable())
+    return _add(session, [(row.id, row.email) for row in session.execute(query.order_by(Account.id))], draft)
 
 
 def write_to(session: Session, account_id: int, address: str, draft: MailDraft) -> None:
@@ -292,13 +292,13 @@ def take_mail(session: Session, mail_id: int, an_hour: int) -> Letter | None:
 
 
 def _is_address_of(session: Session, mail: Mail) -> bool:
-    found = select(Account.id).where(
+    query = select(Account.id).where(
         Account.id == mail.account_id,
         Account.email == mail.address,
         Account.email_bounced_at.is_(None),
         Account.disabled_at.is_(None),
     )
-    return session.scalar(found) is not None
+    return session.scalar(query) is not None
 
 
 def _hour_of(address: str) -> str:
@@ -358,9 +358,9 @@ def try_again(session: Session, viewer: Viewer, mail_id: int | None = None) -> i
     policy.require_operator(viewer)
     at = now(session)
     failed = update(Mail).where(Mail.state == FAILED)
-    wanted = failed if mail_id is None else failed.where(Mail.id == mail_id)
+    statement = failed if mail_id is None else failed.where(Mail.id == mail_id)
     tried = session.scalars(
-        wanted.values(state=WAITING, attempts=0, error="", next_at=at).returning(Mail.id)
+        statement.values(state=WAITING, attempts=0, error="", next_at=at).returning(Mail.id)
     ).all()
     if mail_id is not None and not tried:
         raise NotFound(f"There is no failed mail {mail_id}.")
@@ -393,22 +393,24 @@ def give_address(session: Session, viewer: Viewer, address: str) -> str:
 
     Raises Invalid for an invalid address, OverQuota after 5 per day of the account or 3 of the address.
     """
-    account_id, wanted = require_account(viewer), address.strip()
-    if not is_address(wanted):
+    account_id, mail_address = require_account(viewer), address.strip()
+    if not is_address(mail_address):
         rule = "This is not a valid mail address."
         remedy = "Use a form like ann@example.org, with ASCII characters only."
-        problem = Problem(rule, remedy, field="address", value=wanted[:60])
+        problem = Problem(rule, remedy, field="address", value=mail_address[:60])
         raise Invalid(f"{rule} {remedy}", [problem])
     throttles.spend(session, f"address {account_id}", ASKED_A_DAY, DAY)
-    throttles.spend(session, f"address of {sessions.digest(wanted.lower())}", ASKED_A_DAY_OF_AN_ADDRESS, DAY)
-    _replace(session, account_id, wanted)
+    throttles.spend(
+        session, f"address of {sessions.digest(mail_address.lower())}", ASKED_A_DAY_OF_AN_ADDRESS, DAY
+    )
+    _replace(session, account_id, mail_address)
     token, at = sessions.new_token(), now(session)
     session.add(
         Token(
             kind=CONFIRM,
             token_sha256=sessions.digest(token),
             account_id=account_id,
-            scope=wanted,
+            scope=mail_address,
             created_at=at,
             expires_at=at + timedelta(days=CONFIRM_DAYS),
         )

@@ -71,7 +71,7 @@ def headers(message: str, at: datetime, body: bytes, signing: Iterable[str]) -> 
     return {
         "webhook-id": message,
         "webhook-timestamp": str(seconds),
-        "webhook-signature": " ".join(f"v1,{b64encode(made).decode()}" for made in signatures),
+        "webhook-signature": " ".join(f"v1,{b64encode(signature).decode()}" for signature in signatures),
     }
 
 

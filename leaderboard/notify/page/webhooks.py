@@ -114,10 +114,10 @@ def site_webhooks(session: Session, viewer: Viewer) -> tuple[SiteWebhookRow, ...
     policy.require_operator(viewer)
     waiting = select(WebhookDelivery.webhook_id, func.count()).where(WebhookDelivery.state == "waiting")
     counts = dict(session.execute(waiting.group_by(WebhookDelivery.webhook_id)).all())
-    wanted = select(Webhook, Account.name, webhooks.is_answered_for()).join(
+    query = select(Webhook, Account.name, webhooks.is_answered_for()).join(
         Account, Account.id == Webhook.account_id
     )
-    rows = [_row(*found) for found in session.execute(wanted.order_by(Webhook.id))]
+    rows = [_row(*values) for values in session.execute(query.order_by(Webhook.id))]
     of_teams = set(session.scalars(select(Webhook.id).where(Webhook.team_id.is_not(None))))
     listed = (
         SiteWebhookRow(
@@ -134,7 +134,7 @@ def site_webhooks(session: Session, viewer: Viewer) -> tuple[SiteWebhookRow, ...
 
 
 def _page(session: Session, owner: WebhookOwner, *which: ColumnElement[bool]) -> WebhooksPage:
-    wanted = (
+    query = (
         select(Webhook, Account.name, webhooks.is_answered_for())
         .join(Account, Account.id == Webhook.account_id)
         .where(webhooks.owned_by(owner), *which)
@@ -146,7 +146,7 @@ def _page(session: Session, owner: WebhookOwner, *which: ColumnElement[bool]) ->
         name=task.name if task is not None else team.name if team is not None else "",
         slug=task.slug if task is not None else "",
         team_id=owner.team_id,
-        webhooks=tuple(_row(*found) for found in session.execute(wanted.order_by(Webhook.id))),
+        webhooks=tuple(_row(*values) for values in session.execute(query.order_by(Webhook.id))),
         choices=tuple((event, MEANINGS[event]) for event in events),
     )
 

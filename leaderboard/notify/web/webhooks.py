@@ -46,9 +46,9 @@ def _page(slug: str = "", team_id: int = 0, error: LeaderboardError | None = Non
     )
 
 
-def _secret(made: WebhookSecret, **_: object) -> ResponseReturnValue:
+def _secret(secret: WebhookSecret, **_: object) -> ResponseReturnValue:
     """The secret, this once."""
-    return render_template("notify/webhooks/secret.html", made=made), 201
+    return render_template("notify/webhooks/secret.html", made=secret), 201
 
 
 @blueprint.get("/webhooks/<id:webhook_id>")

@@ -192,17 +192,17 @@ def of_runs(session: Session, line: LineRevision, runs: Mapping[int, str]) -> di
     One statement per run not scored before. Raises Invalid if there are too many to wait for.
     """
     digests = {run_id: _digest(line, answers) for run_id, answers in runs.items()}
-    known = {run_id: requests.kept.get(digest) for run_id, digest in digests.items()}
-    lacking = [run_id for run_id, arrays in known.items() if arrays is None]
+    by_run = {run_id: requests.kept.get(digest) for run_id, digest in digests.items()}
+    lacking = [run_id for run_id, arrays in by_run.items() if arrays is None]
     if (answers := len(lacking) * len(line.judged.topics)) > MOST_ANSWERS:
         raise Invalid(
             f"This judgment series requires scoring {answers:,} answers while you wait; the limit is "
             f"{MOST_ANSWERS:,}. Make it a revision of the board's judgments to have it scored by jobs."
         )
     for run_id in lacking:
-        known[run_id] = requests.kept.put(digests[run_id], _computed(session, line, run_id, runs[run_id]))
+        by_run[run_id] = requests.kept.put(digests[run_id], _computed(session, line, run_id, runs[run_id]))
     places = _places(line)
-    return {run_id: _by_line(places, arrays) for run_id, arrays in known.items() if arrays is not None}
+    return {run_id: _by_line(places, arrays) for run_id, arrays in by_run.items() if arrays is not None}
 
 
 def _digest(line: LineRevision, answers: str) -> str:
@@ -214,11 +214,11 @@ def _digest(line: LineRevision, answers: str) -> str:
 def _computed(session: Session, line: LineRevision, run_id: int, digest: str) -> Arrays:
     """Measure -> scores on all judged topics, with numerators and denominators of quotients."""
     answers = {answer.topic: answer for answer in answers_services.of_run(session, run_id)}
-    found = scoring.scores(line.judged, digest, answers, line.keys)
-    arrays: Arrays = {key: scores.scores for key, scores in found.items()}
+    by_measure = scoring.scores(line.judged, digest, answers, line.keys)
+    arrays: Arrays = {key: scores.scores for key, scores in by_measure.items()}
     arrays |= {
         _parts(key): measure_scores.parts
-        for key, measure_scores in found.items()
+        for key, measure_scores in by_measure.items()
         if measure_scores.parts is not None
     }
     return arrays
@@ -238,17 +238,17 @@ def _places(line: LineRevision) -> dict[str, IntArray]:
 
 def _by_line(places: Mapping[str, IntArray], arrays: Arrays) -> RunByLine:
     scores, partial, by_topic = {}, {}, {}
-    for key, wanted in places.items():
+    for key, topics in places.items():
         values = np.asarray(arrays[key], dtype=np.float64)
-        by_topic[key] = values[wanted]
-        judged = wanted[~np.isnan(values[wanted])]
+        by_topic[key] = values[topics]
+        judged = topics[~np.isnan(values[topics])]
         if not len(judged):
             continue
         parts = arrays.get(_parts(key))
         of_judged = None if parts is None else np.asarray(parts, dtype=np.float64)[:, judged]
         mean = parse(key).aggregate(values[judged], of_judged)
-        if len(judged) == len(wanted):
+        if len(judged) == len(topics):
             scores[key] = mean
         else:
-            partial[key] = PartialMean(mean, len(judged), len(wanted))
+            partial[key] = PartialMean(mean, len(judged), len(topics))
     return RunByLine(scores, partial, by_topic)

@@ -229,16 +229,16 @@ def resolved(
     of a place that does not exist in the answer.
     """
     names = _named_in(sent)
-    known = _known(session, task_id)
-    several = [name for name in names if len(known.get(name, ())) > 1]
+    candidates = _known(session, task_id)
+    several = [name for name in names if len(candidates.get(name, ())) > 1]
     if several:
-        problems = [_ambiguous(name, known[name]) for name in several[:MAX_PROBLEMS]]
+        problems = [_ambiguous(name, candidates[name]) for name in several[:MAX_PROBLEMS]]
         raise Invalid("The files contain ambiguous run ids.", problems)
-    found = {name: known[name][0] for name in names if name in known}
-    notes = [*_passed_over([name for name in names if name not in found])]
+    runs = {name: candidates[name][0] for name in names if name in candidates}
+    notes = [*_passed_over([name for name in names if name not in runs])]
     support: dict[tuple[str, str], LabelledSegments] = {}
     faults: list[Problem] = []
-    for name, run in found.items():
+    for name, run in runs.items():
         answers = {answer.topic: answer for answer in answers_services.of_run(session, run.id)}
         notes += _other_texts(sent, name, run, answers)
         for topic in (topic for of_run, topic in sent.support.cells if of_run == name):
@@ -252,17 +252,17 @@ def resolved(
         raise Invalid(
             "Support labels refer to places that do not exist in the answers.", faults[:MAX_PROBLEMS]
         )
-    return _by_digest(sent, support, found, notes), tuple(notes)
+    return _by_digest(sent, support, runs, notes), tuple(notes)
 
 
 def _by_digest(
     sent: AnswerJudgments,
     support: Mapping[tuple[str, str], LabelledSegments],
-    found: Mapping[str, StoredRun],
+    runs: Mapping[str, StoredRun],
     notes: list[Note],
 ) -> AnswerJudgments:
     of_digest: defaultdict[str, list[str]] = defaultdict(list)
-    for name, run in found.items():
+    for name, run in runs.items():
         of_digest[run.sha256].append(name)
     first = {names[0]: sha256 for sha256, names in of_digest.items()}
     for names in of_digest.values():

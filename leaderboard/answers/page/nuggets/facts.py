@@ -107,17 +107,17 @@ def _cells(judged: PackedAnswers) -> Iterator[tuple[str, str]]:
 
 def _notes(session: Session, task: Task, notes: Iterable[Note]) -> Iterator[AnswersNote]:
     digests = {note.run for note in notes if note.run}
-    found: dict[str, int] = {}
+    run_ids: dict[str, int] = {}
     if digests:
         rows = session.execute(
             select(Run.ranking_sha256, Run.id).where(
                 Run.task_id == task.id, Run.withdrawn_at.is_(None), Run.ranking_sha256.in_(digests)
             )
         )
-        found = {sha256: run_id for sha256, run_id in rows}
+        run_ids = {sha256: run_id for sha256, run_id in rows}
     for note in notes:
-        topics = note.topics[:MOST_LINKS] if note.run in found else ()
-        yield AnswersNote(note.rule, note.remedy, tuple((topic, found[note.run]) for topic in topics))
+        topics = note.topics[:MOST_LINKS] if note.run in run_ids else ()
+        yield AnswersNote(note.rule, note.remedy, tuple((topic, run_ids[note.run]) for topic in topics))
 
 
 ALL = "qrels"

@@ -111,10 +111,10 @@ def line_page(
 def number_of(session: Session, viewer: Viewer, slug: str, name: str) -> int:
     """The number of the series of that name; raises NotFound as `line_page` does."""
     task, access = policy.visible_task(session, viewer, slug)
-    lines = {known: number for number, known in line_scores.separate_series(session, task.id)}
+    lines = {series: number for number, series in line_scores.separate_series(session, task.id)}
     if not access.details or name not in lines:
-        known = f"; it has {', '.join(lines)}" if access.details and lines else ""
-        raise NotFound(f"{task.name} has no separate judgment series {name[:40]!r} for answers{known}.")
+        others = f"; it has {', '.join(lines)}" if access.details and lines else ""
+        raise NotFound(f"{task.name} has no separate judgment series {name[:40]!r} for answers{others}.")
     return lines[name]
 
 
@@ -124,9 +124,9 @@ def _primary(line: LineRevision, primary: str) -> str:
     return primary if line.topics_of(primary) else next(ranking, primary)
 
 
-def _by_line(row: Row, found: RunByLine, keys: Sequence[str]) -> Row:
+def _by_line(row: Row, scored: RunByLine, keys: Sequence[str]) -> Row:
     """A run of the board with its scores under the series."""
-    return replace(row, scores={key: found.scores.get(key) for key in keys}, partial=found.partial)
+    return replace(row, scores={key: scored.scores.get(key) for key in keys}, partial=scored.partial)
 
 
 def _agreement(

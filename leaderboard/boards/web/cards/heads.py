@@ -112,9 +112,9 @@ def dataset_block(data: TaskData) -> Markup:
 
     A data block is not a script, so the content security policy permits it. No name can end it early.
     """
-    found = {name: value for name, value in _dataset(data).items() if value}
+    dataset = {name: value for name, value in _dataset(data).items() if value}
     # Characters that could end the block or begin a tag are written as JSON escapes.
-    return Markup(json.dumps(found, ensure_ascii=False).translate(_ESCAPES))
+    return Markup(json.dumps(dataset, ensure_ascii=False).translate(_ESCAPES))
 
 
 def _dataset(data: TaskData) -> dict[str, Any]:
