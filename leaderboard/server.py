@@ -104,8 +104,8 @@ class OpenBodies:
             yield
 
     def _elsewhere(self, owner: str) -> list[OpenBody]:
-        found = self._shared.bodies_elsewhere(owner) if self._shared is not None else []
-        return [OpenBody(limit, owner if is_own else SOMEBODY) for is_own, limit in found]
+        bodies = self._shared.bodies_elsewhere(owner) if self._shared is not None else []
+        return [OpenBody(limit, owner if is_own else SOMEBODY) for is_own, limit in bodies]
 
     def _tell(self, body: OpenBody) -> None:
         if self._shared is not None and body.is_large:
@@ -620,15 +620,15 @@ def _make_room(new: SiteChannel, others: Iterable[SiteChannel]) -> None:
         channel.handle_close()
 
 
-def _possible(wanted: int) -> int:
+def _possible(connections: int) -> int:
     """Maximum number of connections: the process's limit of open files, less some."""
     if sys.platform == "win32":
-        return wanted
+        return connections
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most == resource.RLIM_INFINITY:
-        most = wanted + SERVING_FILES
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, wanted + SERVING_FILES), most))
-    return max(1, min(wanted, most - SERVING_FILES))
+        most = connections + SERVING_FILES
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, connections + SERVING_FILES), most))
+    return max(1, min(connections, most - SERVING_FILES))
 
 
 def serve(

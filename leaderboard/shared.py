@@ -122,7 +122,7 @@ class Shared:
         flat = self.memory.bodies[:]
         pairs = list(zip(flat[::2], flat[1::2], strict=True))
         others = pairs[:mine] + pairs[mine + LARGE_BODIES :]
-        return [(found == mark, limit) for found, limit in others if limit]
+        return [(body_mark == mark, limit) for body_mark, limit in others if limit]
 
     def set_remainder(self, place: int, path: str) -> None:
         """Publish to the others which address is being received; no address where the place is free."""
@@ -159,8 +159,8 @@ class SharedBudgets:
         """Remember what an address has left; the one of its places that was used longest ago makes room."""
         memory, mark = self._shared.memory, self._shared.mark(address)
         places = _places(mark)
-        known = [place for place in places if memory.marks[place] == mark]
-        [place] = known or [min(places, key=lambda place: memory.budgets[2 * place + 1])]
+        marked = [place for place in places if memory.marks[place] == mark]
+        [place] = marked or [min(places, key=lambda place: memory.budgets[2 * place + 1])]
         memory.marks[place] = mark
         memory.budgets[2 * place : 2 * place + 2] = value
 

@@ -31,5 +31,5 @@ def rotate(data: Path | None) -> None:
     The old key stays listed, so that earlier signatures can be verified; its private half is deleted.
     """
     with opened(data) as (database, _), database.write() as session:
-        made = signatures.rotate(session, OPERATOR)
-    click.echo(f"The site signs with key {made} now. Earlier keys stay listed at {signatures.ADDRESS}.")
+        key = signatures.rotate(session, OPERATOR)
+    click.echo(f"The site signs with key {key} now. Earlier keys stay listed at {signatures.ADDRESS}.")

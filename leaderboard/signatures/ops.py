@@ -95,9 +95,9 @@ def rotate(session: Session, viewer: Viewer) -> str:
     old = _current(session)
     if old is not None:
         old.private, old.retired_at = None, now(session)
-    made = _add(session)
-    audit.record(session, viewer, "key.rotate", "site", key=made, before=_id(old) if old else None)
-    return made
+    key = _add(session)
+    audit.record(session, viewer, "key.rotate", "site", key=key, before=_id(old) if old else None)
+    return key
 
 
 def keys(session: Session) -> tuple[PublicKey, ...]:
@@ -115,9 +115,9 @@ def keys(session: Session) -> tuple[PublicKey, ...]:
     )
 
 
-def keys_text(found: Iterable[PublicKey]) -> bytes:
+def keys_text(public_keys: Iterable[PublicKey]) -> bytes:
     """The file of a site's keys."""
-    return _as_json({"form": KEYS_FORM, "version": VERSION, "keys": [asdict(key) for key in found]})
+    return _as_json({"form": KEYS_FORM, "version": VERSION, "keys": [asdict(key) for key in public_keys]})
 
 
 def has_key(session: Session) -> bool:
@@ -193,16 +193,18 @@ def _read_key(facts: dict[str, Any]) -> PublicKey:
 
 
 def _current(session: Session) -> SigningKey | None:
-    wanted = select(SigningKey).where(SigningKey.retired_at.is_(None)).order_by(SigningKey.id.desc())
-    return session.scalars(wanted.limit(1)).first()
+    query = select(SigningKey).where(SigningKey.retired_at.is_(None)).order_by(SigningKey.id.desc())
+    return session.scalars(query.limit(1)).first()
 
 
 def _add(session: Session) -> str:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    made = Ed25519PrivateKey.generate()
+    private_key = Ed25519PrivateKey.generate()
     row = SigningKey(
-        public=made.public_key().public_bytes_raw(), private=made.private_bytes_raw(), created_at=now(session)
+        public=private_key.public_key().public_bytes_raw(),
+        private=private_key.private_bytes_raw(),
+        created_at=now(session),
     )
     session.add(row)
     session.flush()

@@ -105,7 +105,7 @@ def escaped(text: str) -> str:
     >>> print(escaped("a_1 | <b> [x](y)"), escaped("http://a.b"))
     a\\_1 \\| \\<b\\> \\[x\\](y) http\\://a.b
     """
-    return _SPECIAL.sub(lambda found: f"\\{found[0]}", seen(" ".join(text.split())))
+    return _SPECIAL.sub(lambda match: f"\\{match[0]}", seen(" ".join(text.split())))
 
 
 def _line(cells: Sequence[str]) -> str:

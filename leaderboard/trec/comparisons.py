@@ -129,10 +129,11 @@ def compare_two(files: ScoredFiles, measure: BoundMeasure) -> dict[str, Any]:
     scores = compare_scores(
         first, second, seed=files.seed(measure, "two runs"), lower_is_better=sign_of(measure) < 0
     )
-    one, two = (rankings_of(run, files.dialect) for run in files.runs)
-    topics = sorted({*one, *two})
+    first_rankings, second_rankings = (rankings_of(run, files.dialect) for run in files.runs)
+    topics = sorted({*first_rankings, *second_rankings})
     rankings = compare_rankings(
-        [one.get(topic, []) for topic in topics], [two.get(topic, []) for topic in topics]
+        [first_rankings.get(topic, []) for topic in topics],
+        [second_rankings.get(topic, []) for topic in topics],
     )
     return two_runs_facts(scores, rankings, measure.key)
 

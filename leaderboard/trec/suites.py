@@ -131,14 +131,14 @@ class _Reader:
         self._folder = path.parent
         self._problems = Problems("suite file")
 
-    def look(self, data: Mapping[str, Any], known: Mapping[str, type], where: str) -> bool:
+    def look(self, data: Mapping[str, Any], kinds: Mapping[str, type], where: str) -> bool:
         """Add a problem for each unknown key and each value of the wrong kind; whether all are right."""
         before = len(self._problems.found)
         for key, value in data.items():
-            if key not in known:
-                self._add(f"Unknown key in {where}.", meant(key, tuple(known)), "key", key)
-            elif not isinstance(value, known[key]):
-                kind = {str: "text", bool: "true or false", list: "a list"}[known[key]]
+            if key not in kinds:
+                self._add(f"Unknown key in {where}.", meant(key, tuple(kinds)), "key", key)
+            elif not isinstance(value, kinds[key]):
+                kind = {str: "text", bool: "true or false", list: "a list"}[kinds[key]]
                 self._add(f"The value of {key} in {where} must be {kind}.", "", key, str(value))
             elif key in _CHOICES and value not in _CHOICES[key]:
                 self._add("This is not a valid choice.", meant(str(value), _CHOICES[key]), key, str(value))
@@ -330,14 +330,14 @@ class Submission:
         self.metadata = parse_file(file.path)
 
 
-def differing(one: Mapping[str, Any], two: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """The differences of two ir_metadata headers: key and both values, empty where missing.
 
     >>> differing({"tag": "a", "actor": {"team": "x"}}, {"tag": "b", "actor": {"team": "x"}})
     [('tag', 'a', 'b')]
     """
-    keys = [key for header in (one, two) for key in _flat(header)]
-    sides = _flat(one), _flat(two)
+    keys = [key for header in (first, second) for key in _flat(header)]
+    sides = _flat(first), _flat(second)
     both = ((key, sides[0].get(key, ""), sides[1].get(key, "")) for key in dict.fromkeys(keys))
     return [row for row in both if row[1] != row[2]]
 

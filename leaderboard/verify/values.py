@@ -148,10 +148,10 @@ def _cells(path: str, body: bytes) -> Values:
 
 def board(facts: Mapping[str, Any]) -> Values:
     """The values of a board as in its JSON or a snapshot."""
-    made = dict(_leaves("", {key: value for key, value in facts.items() if key != "rows"}))
+    leaves = dict(_leaves("", {key: value for key, value in facts.items() if key != "rows"}))
     for row in facts["rows"]:
-        made |= dict(_leaves(_run(row), row))
-    return made
+        leaves |= dict(_leaves(_run(row), row))
+    return leaves
 
 
 def on_record(facts: Mapping[str, Any], again: Mapping[str, Any]) -> tuple[Values, Values, bool]:

@@ -61,8 +61,8 @@ class Folder:
 
     def get(self, path: str) -> Path | None:
         """A file of the mirror."""
-        found = self.root / path
-        return found if found.is_file() and not found.is_symlink() else None
+        file = self.root / path
+        return file if file.is_file() and not file.is_symlink() else None
 
     def why(self, path: str) -> str:
         """Nothing more is known."""
@@ -260,8 +260,8 @@ def _slugs(place: Place) -> list[str]:
             f"{place.address('')} is not a leaderboard: it has no list of tasks. Check the address."
         )
     only = _json(mirror).get("task")
-    found = {path.split("/")[1] for path in opening.sums(_required(place, SUMS)) if path.startswith("tasks/")}
-    slugs = [only] if only else sorted(name.removesuffix(".json") for name in found if name.endswith(".json"))
+    names = {path.split("/")[1] for path in opening.sums(_required(place, SUMS)) if path.startswith("tasks/")}
+    slugs = [only] if only else sorted(name.removesuffix(".json") for name in names if name.endswith(".json"))
     return [slug for slug in slugs if drafts.is_slug(slug)]
 
 
@@ -484,10 +484,10 @@ def _lone_snapshot(work: _Work, path: Path, keys: Trust | None) -> None:
 
 
 def _required(place: Place, path: str) -> Path:
-    found = place.get(path)
-    if found is None:
+    file = place.get(path)
+    if file is None:
         raise Invalid(f"{place.address(path)} cannot be read. {place.why(path)}")
-    return found
+    return file
 
 
 def _json(path: Path) -> Any:

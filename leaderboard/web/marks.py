@@ -28,28 +28,28 @@ def problems(error: LeaderboardError) -> dict[str, str]:
     """Field -> its problem and remedy."""
     facts: Any = error.facts
     titles = facts.get("titles") or ((record := record_sent()) and fields.titles(record)) or {}
-    found: dict[str, str] = {**facts.get("at_fields", {})}
+    sentences: dict[str, str] = {**facts.get("at_fields", {})}
     for problem in getattr(error, "problems", ()):
         if problem.field:
             # A rule may continue the title, such as `must be a date.`
             title = "" if problem.rule[:1].isupper() else titles.get(problem.field, "")
-            found[problem.field] = " ".join(filter(None, (title, problem.rule, problem.remedy)))
-    return found or ({facts["field"]: error.message} if "field" in facts else {})
+            sentences[problem.field] = " ".join(filter(None, (title, problem.rule, problem.remedy)))
+    return sentences or ({facts["field"]: error.message} if "field" in facts else {})
 
 
-def marked(page: str, found: Mapping[str, str], rest: str = "") -> str:
+def marked(page: str, sentences: Mapping[str, str], rest: str = "") -> str:
     """A page with each sentence before the control of its field, in the form that was sent.
 
-    found: name or label of a control -> sentence; rest: the message for the only control of a form. The list
-    above the form leads to these, and only to these.
+    sentences: name or label of a control -> sentence; rest: the message for the only control of a form. The
+    list above the form leads to these, and only to these.
     """
-    here = max(FORM.finditer(page), key=lambda one: _likeness(one[0], found), default=None)
-    if here is None or not _likeness(here[0], found):
+    here = max(FORM.finditer(page), key=lambda match: _likeness(match[0], sentences), default=None)
+    if here is None or not _likeness(here[0], sentences):
         return _linked(page)
     form, seen = here[0], {name for _, name in _controls(here[0])}
-    if not found and rest and len(seen) == 1:
-        found = {seen.pop(): rest}
-    for field, sentence in found.items():
+    if not sentences and rest and len(seen) == 1:
+        sentences = {seen.pop(): rest}
+    for field, sentence in sentences.items():
         form = _with(form, field, sentence)
     return _linked(FOLDED.sub(r"<details open\1", page[: here.start()] + form + page[here.end() :]))
 
@@ -59,14 +59,20 @@ def anchor(field: str) -> str:
     return f"fault-{re.sub('[^a-z0-9_]+', '-', field.lower())}"
 
 
-def _likeness(form: str, found: Mapping[str, str]) -> int:
+def _likeness(form: str, sentences: Mapping[str, str]) -> int:
     """How much a form is the one that was sent: its address, its hidden values, the fields in question."""
     tag = form[: form.index(">")]
     if f'action="{escape(request.path)}"' not in form and "action=" in tag:
         return 0
-    hidden = (one for tag in CONTROL.findall(form) if (one := _attributes(tag)).get("type") == "hidden")
-    alike = sum(request.values.get(one.get("name", "")) == one.get("value") for one in hidden)
-    return 1 + alike + len(found.keys() & {name for _, name in _controls(form)})
+    hidden = (
+        attributes
+        for tag in CONTROL.findall(form)
+        if (attributes := _attributes(tag)).get("type") == "hidden"
+    )
+    alike = sum(
+        request.values.get(attributes.get("name", "")) == attributes.get("value") for attributes in hidden
+    )
+    return 1 + alike + len(sentences.keys() & {name for _, name in _controls(form)})
 
 
 def _controls(form: str) -> Iterator[tuple[re.Match[str], str]]:
@@ -80,12 +86,12 @@ def _controls(form: str) -> Iterator[tuple[re.Match[str], str]]:
 def _with(form: str, field: str, sentence: str) -> str:
     """The form with a sentence before the control of that name or label; unchanged where it has none."""
     ids = {of for of, title in LABEL.findall(form) if title.strip().casefold() == escape(field).casefold()}
-    found = [tag for tag, name in _controls(form) if name == field or _attributes(tag[0]).get("id") in ids]
-    if not found:
+    controls = [tag for tag, name in _controls(form) if name == field or _attributes(tag[0]).get("id") in ids]
+    if not controls:
         return form
-    tag, place = found[0], found[0].start()
+    tag, place = controls[0], controls[0].start()
     # A label and a legend name what they hold: the message precedes the one and follows the other.
-    if len(found) > 1 and _attributes(tag[0]).get("type") in ("checkbox", "radio"):
+    if len(controls) > 1 and _attributes(tag[0]).get("type") in ("checkbox", "radio"):
         place = form.rfind("</legend>", 0, place) + len("</legend>")
     elif (opened := form.rfind("<label", 0, place)) > form.rfind("</label>", 0, place):
         place = opened
@@ -104,9 +110,9 @@ def _attributes(tag: str) -> dict[str, str]:
 def _linked(page: str) -> str:
     """The page without links from its list to sentences that it does not have."""
 
-    def link(found: re.Match[str]) -> str:
-        if f' id="fault-{found[1]}"' in page:
-            return f'<a href="#fault-{found[1]}">{found[2]}</a>'
-        return f"{found[2]}{found[0].rpartition('</a>')[2]}"
+    def link(match: re.Match[str]) -> str:
+        if f' id="fault-{match[1]}"' in page:
+            return f'<a href="#fault-{match[1]}">{match[2]}</a>'
+        return f"{match[2]}{match[0].rpartition('</a>')[2]}"
 
     return LINK.sub(link, page)

@@ -173,7 +173,7 @@ def drop_upload(slug: str, token: str) -> Reply:
 
 
 OPERATIONS = (begin_upload, list_partial_uploads, partial_upload, append_to_upload, drop_upload)
-ENDPOINTS = frozenset(f"api.{one.name}" for one in OPERATIONS)
+ENDPOINTS = frozenset(f"api.{operation.name}" for operation in OPERATIONS)
 
 
 def say_protocol(response: Response) -> Response:
@@ -197,8 +197,8 @@ def _wanted() -> PartialRequest:
         raise Invalid(
             "The file is empty.", [Problem("is 0.", "Submit a file that contains a run.", field=LENGTH.name)]
         )
-    said = values.from_texts(_texts(), fields.as_sent(Metadata), "key of Upload-Metadata")
-    metadata = fields.read(Metadata, asdict(said))
+    sent = values.from_texts(_texts(), fields.as_sent(Metadata), "key of Upload-Metadata")
+    metadata = fields.read(Metadata, asdict(sent))
     if metadata.sha256 and not SHA256.fullmatch(metadata.sha256):
         rule = "must be 64 lower-case hexadecimal digits."
         raise Invalid(f"sha256 {rule}", [Problem(rule, field="sha256", value=metadata.sha256[:80])])
@@ -207,13 +207,13 @@ def _wanted() -> PartialRequest:
     return PartialRequest(metadata.team_id, file_name, size, metadata.sha256, run_request)
 
 
-def _begun(slug: str, wanted: PartialRequest) -> Partial:
+def _begun(slug: str, partial_request: PartialRequest) -> Partial:
     """Room made for a file; raises as `partial_uploads.begin` does."""
     here = settings()
     room = Room(here.upload_bytes, shutil.disk_usage(here.data).free - here.free_bytes)
     with writing() as session:
         partial_uploads.expire(session, here.data)
-        return partial_uploads.begin(session, viewer(), slug, wanted, room)
+        return partial_uploads.begin(session, viewer(), slug, partial_request, room)
 
 
 @contextmanager
@@ -293,11 +293,11 @@ def _require_digest(mine: Partial, path: Path) -> None:
     if not mine.sha256:
         return
     with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != mine.sha256:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != mine.sha256:
         # Nobody can say which byte is wrong: it is sent again from the first on.
         partial_uploads.empty(path)
-        rule = f"does not match the received bytes, {found}."
+        rule = f"does not match the received bytes, {digest}."
         remedy = "Send the file again from byte 0."
         problem = Problem(rule, remedy, field="sha256", value=mine.sha256)
         raise Invalid("The received file is not the announced file; it was discarded.", [problem])

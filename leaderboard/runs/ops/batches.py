@@ -38,7 +38,12 @@ class OpenBatch:
 
 
 def begin(
-    session: Session, viewer: Viewer, slug: str, wished: BatchRequest, planned: BatchPlan, key: str | None
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    batch_request: BatchRequest,
+    planned: BatchPlan,
+    key: str | None,
 ) -> OpenBatch:
     """Create a batch, or return the one created under this key.
 
@@ -46,13 +51,13 @@ def begin(
     are missing, unless they are to be created; OverQuota while many files of the account wait.
     """
     task, _ = policy.visible_task(session, viewer, slug)
-    if wished.team in (BY_LIST, BY_FOLDER):
+    if batch_request.team in (BY_LIST, BY_FOLDER):
         policy.require_organiser(viewer, task)
-        team_ids = _teams(session, viewer, task, planned.teams, wished.makes_teams)
+        team_ids = _teams(session, viewer, task, planned.teams, batch_request.makes_teams)
     else:
-        assert isinstance(wished.team, int), "a team for all files is one of the sender's"
-        limits.rules_for(session, viewer, slug, wished.team, wished.phase)
-        team_ids = {"": wished.team}
+        assert isinstance(batch_request.team, int), "a team for all files is one of the sender's"
+        limits.rules_for(session, viewer, slug, batch_request.team, batch_request.phase)
+        team_ids = {"": batch_request.team}
     if (earlier := _earlier(session, key)) is not None:
         return OpenBatch(earlier, team_ids)
     is_slow = not policy.organises(viewer, task.id) and _is_slow(session, viewer)
@@ -60,10 +65,10 @@ def begin(
         task_id=task.id,
         account_id=viewer.account_id,
         wishes={
-            "names": wished.names_from,
-            "team": wished.team,
-            "kind": wished.kind,
-            "hold": wished.holds,
+            "names": batch_request.names_from,
+            "team": batch_request.team,
+            "kind": batch_request.kind,
+            "hold": batch_request.holds,
             "slow": is_slow,
             "refused": [{"file": name, **asdict(problem)} for name, problem in planned.refused],
         },
@@ -101,13 +106,13 @@ def _is_slow(session: Session, viewer: Viewer) -> bool:
 
 
 def _teams(
-    session: Session, viewer: Viewer, task: Task, wanted: Sequence[str], makes: bool
+    session: Session, viewer: Viewer, task: Task, team_names: Sequence[str], makes: bool
 ) -> dict[str, int]:
     """The ids of teams by the names in a list or of folders; those that are missing are made, or refused."""
-    canonical = {name: names.canonical(names.displayed(name, "a team")) for name in wanted}
+    canonical = {name: names.canonical(names.displayed(name, "a team")) for name in team_names}
     rows = session.execute(select(Team.canonical, Team.id).where(Team.canonical.in_(canonical.values())))
-    known = {canonical: team_id for canonical, team_id in rows}
-    missing = [name for name in wanted if canonical[name] not in known]
+    team_ids = {canonical: team_id for canonical, team_id in rows}
+    missing = [name for name in team_names if canonical[name] not in team_ids]
     if missing and not makes:
         problems = [
             Problem("There is no team with this name.", "", field="team", value=name) for name in missing
@@ -118,8 +123,8 @@ def _teams(
             problems,
         )
     for name in missing:
-        known[canonical[name]] = teams.ensure(session, viewer, name, task.id)
-    return {name: known[canonical[name]] for name in wanted}
+        team_ids[canonical[name]] = teams.ensure(session, viewer, name, task.id)
+    return {name: team_ids[canonical[name]] for name in team_names}
 
 
 def receive(
@@ -230,6 +235,6 @@ def expire(session: Session) -> None:
 def refused(batch: UploadBatch) -> Iterator[tuple[str, Problem]]:
     """The files of a batch that did not become uploads, and why."""
     stored: list[dict[str, Any]] = batch.wishes["refused"]
-    for one in stored:
-        facts = {key: value for key, value in one.items() if key != "file"}
-        yield one["file"], Problem(**{**facts, "examples": tuple(facts["examples"])})
+    for refusal in stored:
+        facts = {key: value for key, value in refusal.items() if key != "file"}
+        yield refusal["file"], Problem(**{**facts, "examples": tuple(facts["examples"])})

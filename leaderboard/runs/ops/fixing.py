@@ -45,8 +45,8 @@ class StoredFile:
     def require_whole(self, sha256: str) -> None:
         """Raise Damaged where the stored bytes are not those that were sent, by their digest."""
         with self.open() as sent:
-            found = hashlib.file_digest(sent, "sha256").hexdigest()
-        if found != sha256:
+            digest = hashlib.file_digest(sent, "sha256").hexdigest()
+        if digest != sha256:
             raise wrong_digest(self.upload_id)
 
     def whole(self, sha256: str) -> IO[bytes]:
@@ -182,9 +182,9 @@ def ask(session: Session, viewer: Viewer, upload_id: int, names: Sequence[str]) 
     lock_row(session, Upload, upload.id)
     session.refresh(upload)
     chosen = [name for name in FIXES if name in names]
-    wanted = [{"fix": name, "lines": 0} for name in chosen]
-    made = select(Upload).where(Upload.fixed_from_id == upload.id).order_by(Upload.id.desc())
-    earlier = session.scalars(made).first()
+    fixes = [{"fix": name, "lines": 0} for name in chosen]
+    query = select(Upload).where(Upload.fixed_from_id == upload.id).order_by(Upload.id.desc())
+    earlier = session.scalars(query).first()
     if earlier is not None and [each["fix"] for each in earlier.fixes] == chosen:
         return Submission(earlier.id, None, earlier.state, uploads.report_of(earlier))
     possible = offered(session, upload)
@@ -212,7 +212,7 @@ def ask(session: Session, viewer: Viewer, upload_id: int, names: Sequence[str]) 
         # What an agent fixes waits for the organisers, not for the sender of the batch.
         batch_id=None if is_agents else upload.batch_id,
         fixed_from_id=upload.id,
-        fixes=wanted,
+        fixes=fixes,
         created_at=now(session),
     )
     session.add(new)

@@ -134,18 +134,18 @@ def quotas(
         if is_agent:
             limits.append(("by agents per day", phase.agent_runs_per_day, name))
             own_limits.append(("by agents per day", phase.agent_runs_per_day))
-        found = [
+        remaining = [
             (limit - of_team[phase.id, team_id, when], limit, when, whose)
             for when, limit, whose in limits
             if limit is not None
         ]
         if account_id is not None:
-            found += [
+            remaining += [
                 (limit - own[phase.id, when], limit, when, "you and all your teams")
                 for when, limit in own_limits
                 if limit is not None
             ]
-        return _quota(found, midnight + timedelta(days=1))
+        return _quota(remaining, midnight + timedelta(days=1))
 
     return {(phase.id, team_id): left(phase, team_id, name) for phase, team_id, name in asked}
 
@@ -164,18 +164,18 @@ def _uploads_of(asked: Sequence[tuple[Phase, int, str]], account_id: int | None)
     )
 
 
-def _quota(found: Sequence[tuple[int, int, str, str]], next_at: datetime) -> Quota:
+def _quota(remaining: Sequence[tuple[int, int, str, str]], next_at: datetime) -> Quota:
     """The quota by limits: what each leaves, what it is, when and for whom it counts."""
-    if not found:
+    if not remaining:
         return Quota(None, None, next_at)
     # Of equal ones the daily limit of the team is named, which comes first.
-    least, limit, when, whose = min(found, key=itemgetter(0))
-    in_all = [number for number, _, of, _ in found if of == "in total"]
+    least, limit, when, whose = min(remaining, key=itemgetter(0))
+    in_all = [number for number, _, of, _ in remaining if of == "in total"]
     return Quota(
         max(0, least),
         max(0, min(in_all)) if in_all else None,
         next_at,
-        min((number for _, number, of, _ in found if of != "in total"), default=None),
+        min((number for _, number, of, _ in remaining if of != "in total"), default=None),
         f"{limit} run{'' if limit == 1 else 's'} {when} for {whose}",
     )
 
@@ -548,7 +548,7 @@ def _rules(session: Session, task: Task, phase: Phase, team_id: int | None) -> U
     topics = topics_of(session, task, phase)
     counted = set(scored_topics.scored(session, task))
     scored = tuple(topic for topic in topics if topic in counted)
-    known = collections.known_docnos(session, task.collection_id)
+    docno_filter = collections.known_docnos(session, task.collection_id)
     revision = (
         files.newest(session, task.id) if visibility == "open" and policy.is_shown(session, task) else None
     )
@@ -556,7 +556,7 @@ def _rules(session: Session, task: Task, phase: Phase, team_id: int | None) -> U
         topics=tuple(topics),
         depth=task.depth,
         tag_pattern=task.tag_pattern or None,
-        unknown_docnos=None if known is None else partial(DocnoFilter.unknown, known),
+        unknown_docnos=None if docno_filter is None else partial(DocnoFilter.unknown, docno_filter),
         judged=tuple(revision.topics) if revision else (),
         scored=None if len(scored) == len(topics) else scored,
         dialect=task.dialect,

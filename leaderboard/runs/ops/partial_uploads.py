@@ -103,11 +103,11 @@ def remove_partial_files(path: Path) -> None:
         path.unlink()
 
 
-def sweep(data: Path, known: Collection[str]) -> None:
+def sweep(data: Path, upload_ids: Collection[str]) -> None:
     """Remove files without rows."""
     before = time.time() - ORPHANED_AFTER_S
     for path in (data / FOLDER).glob("*"):
-        if path.name not in known and path.stat().st_mtime < before:
+        if path.name not in upload_ids and path.stat().st_mtime < before:
             remove_partial_files(path)
 
 
@@ -152,27 +152,29 @@ class Partial(PartialRequest):
         return f"partial:{self.id}"
 
 
-def begin(session: Session, viewer: Viewer, slug: str, wanted: PartialRequest, room: Room) -> Partial:
+def begin(
+    session: Session, viewer: Viewer, slug: str, partial_request: PartialRequest, room: Room
+) -> Partial:
     """Start a partial upload; deadline, team and limits are checked now and again at the end.
 
     Raises as `uploads.submit` does, TooLarge, NoRoom, and OverQuota if too many are open.
     """
     account_id = policy.require_account(viewer)
-    _require_readable(wanted, room)
-    task, _, phase = limits.admit(session, viewer, slug, wanted.team_id, wanted.run_request)
-    limits.require_size(phase, wanted.bytes)
+    _require_readable(partial_request, room)
+    task, _, phase = limits.admit(session, viewer, slug, partial_request.team_id, partial_request.run_request)
+    limits.require_size(phase, partial_request.bytes)
     throttles.spend(session, f"partial account:{account_id}", BEGUN_AN_HOUR, timedelta(hours=1))
-    _require_room(session, account_id, wanted.bytes, room.free)
+    _require_room(session, account_id, partial_request.bytes, room.free)
     at = now(session)
     row = PartialUpload(
         id=secrets.token_hex(16),
         account_id=account_id,
         task_id=task.id,
-        team_id=wanted.team_id,
-        file_name=wanted.file_name,
-        bytes=wanted.bytes,
-        sha256=wanted.sha256,
-        wishes=asdict(wanted.run_request),
+        team_id=partial_request.team_id,
+        file_name=partial_request.file_name,
+        bytes=partial_request.bytes,
+        sha256=partial_request.sha256,
+        wishes=asdict(partial_request.run_request),
         created_at=at,
         expires_at=at + KEPT,
     )
@@ -212,18 +214,18 @@ def expire(session: Session, data: Path) -> None:
     sweep(data, set(session.scalars(select(PartialUpload.id))))
 
 
-def _require_readable(wanted: PartialRequest, room: Room) -> None:
-    if wanted.bytes > room.largest:
+def _require_readable(partial_request: PartialRequest, room: Room) -> None:
+    if partial_request.bytes > room.largest:
         raise TooLarge(
             f"This site accepts files of at most {room.largest:,} bytes as submitted; this file has "
-            f"{wanted.bytes:,}. Compress it."
+            f"{partial_request.bytes:,}. Compress it."
         )
-    if not prepare.NAME.fullmatch(wanted.run_request.name):
+    if not prepare.NAME.fullmatch(partial_request.run_request.name):
         rule = (
             "must be 1 to 64 letters, digits, dots, hyphens or underscores, starting with a letter or digit."
         )
-        remedy = f"For example {prepare.suggested_name(wanted.run_request.name)}."
-        problem = Problem(rule, remedy, field="name", value=wanted.run_request.name[:80])
+        remedy = f"For example {prepare.suggested_name(partial_request.run_request.name)}."
+        problem = Problem(rule, remedy, field="name", value=partial_request.run_request.name[:80])
         raise Invalid(f"The run's name {rule}", [problem])
 
 

@@ -205,16 +205,16 @@ def read_list(text: str) -> RunList:
     if missing:
         problem = Problem(f"The list has no column {missing[0]}.", "The first line must be run,team,kind.", 1)
         raise Invalid(str(problem), [problem])
-    found: dict[str, ListRow] = {}
+    by_run: dict[str, ListRow] = {}
     problems: list[Problem] = []
     for line, cells in enumerate(rows[1:], start=2):
         if any(cells):
             row = _row(line, dict(zip(head, cells, strict=False)))
-            problems += _wrong(row, found.get(row.run))
-            found.setdefault(row.run, row)
+            problems += _wrong(row, by_run.get(row.run))
+            by_run.setdefault(row.run, row)
     if problems:
         raise Invalid(f"The list cannot be used: {problems[0]}", problems[:MAX_PROBLEMS])
-    return RunList(tuple(found.values()))
+    return RunList(tuple(by_run.values()))
 
 
 def _cells(text: str) -> list[list[str]]:
@@ -318,14 +318,14 @@ def archive_kind(path: Path, limits: ArchivesLimits, task_kind: str) -> str:
     return "" if kind and kinds.of(task_kind).is_one_run(path, kind, limits) else kind
 
 
-def plan(files: Sequence[BatchFile], wished: BatchRequest, most: int = MOST_FILES) -> BatchPlan:
+def plan(files: Sequence[BatchFile], batch_request: BatchRequest, most: int = MOST_FILES) -> BatchPlan:
     """Give each file its name, team and kind by the rules that were chosen; needs no database.
 
     Raises Invalid where the rules cannot work, TooLarge for too many files.
     """
     if len(files) > most:
         raise TooLarge(f"You sent {len(files):,} files; at most {most} are accepted at once.")
-    _require_sensible(files, wished)
+    _require_sensible(files, batch_request)
     planned: dict[str, FileRequest] = {}
     refused: list[tuple[str, Problem]] = []
     used: list[ListRow] = []
@@ -333,32 +333,34 @@ def plan(files: Sequence[BatchFile], wished: BatchRequest, most: int = MOST_FILE
         if file.path is None:
             refused.append((file.name, file.problem or Problem("The file cannot be read.")))
             continue
-        row = _listed(file, wished, used)
+        row = _listed(file, batch_request, used)
         if isinstance(row, Problem):
             refused.append((file.name, row))
             continue
         used += [row] if row else []
-        one = _request(file, file.path, wished, row)
-        if isinstance(one, Problem):
-            refused.append((file.name, one))
-        elif (earlier := planned.get(one.run.name.casefold())) is not None:
+        file_request = _request(file, file.path, batch_request, row)
+        if isinstance(file_request, Problem):
+            refused.append((file.name, file_request))
+        elif (earlier := planned.get(file_request.run.name.casefold())) is not None:
             rule = f"{shown(earlier.file_name)} in the same batch already has the name {earlier.run.name}."
             refused.append((file.name, Problem(rule, "Give the file, or its tag, another name.")))
         else:
-            planned[one.run.name.casefold()] = one
-    if wished.runs is not None and wished.team == BY_LIST:
-        refused += [(shown(row.run), _no_file(row)) for row in wished.runs.without(used)]
+            planned[file_request.run.name.casefold()] = file_request
+    if batch_request.runs is not None and batch_request.team == BY_LIST:
+        refused += [(shown(row.run), _no_file(row)) for row in batch_request.runs.without(used)]
     return BatchPlan(tuple(planned.values()), tuple(refused))
 
 
-def _require_sensible(files: Sequence[BatchFile], wished: BatchRequest) -> None:
+def _require_sensible(files: Sequence[BatchFile], batch_request: BatchRequest) -> None:
     if not files:
         raise Invalid("The submission contains no run files.")
-    if wished.names_from not in (FROM_FILE, FROM_TAG):
+    if batch_request.names_from not in (FROM_FILE, FROM_TAG):
         raise Invalid("The run name must come from the file name or the tag.")
-    if wished.kind not in KINDS:
-        raise Invalid(f"A run's kind is one of {', '.join(KINDS)}, not {shown(wished.kind)!r}.", field="kind")
-    if wished.team == BY_LIST and wished.runs is None:
+    if batch_request.kind not in KINDS:
+        raise Invalid(
+            f"A run's kind is one of {', '.join(KINDS)}, not {shown(batch_request.kind)!r}.", field="kind"
+        )
+    if batch_request.team == BY_LIST and batch_request.runs is None:
         raise Invalid("Give a list with the team of each run: lines of run,team,kind.")
 
 
@@ -367,12 +369,14 @@ def _no_file(row: ListRow) -> Problem:
     return Problem(rule, "Check its name in the list, or add its file.")
 
 
-def _listed(file: BatchFile, wished: BatchRequest, used: Collection[ListRow]) -> ListRow | Problem | None:
+def _listed(
+    file: BatchFile, batch_request: BatchRequest, used: Collection[ListRow]
+) -> ListRow | Problem | None:
     """The file's row of the list; None without a list. A list may also say the kinds of one team's runs."""
-    if wished.runs is None or file.path is None:
+    if batch_request.runs is None or file.path is None:
         return None
-    row = wished.runs.row_of(names_of(file.name, first_tag(file.path)))
-    if row is None and wished.team == BY_LIST:
+    row = batch_request.runs.row_of(names_of(file.name, first_tag(file.path)))
+    if row is None and batch_request.team == BY_LIST:
         return Problem(
             "The list contains neither the name of this file nor its tag.", "Add a line for this file."
         )
@@ -383,14 +387,16 @@ def _listed(file: BatchFile, wished: BatchRequest, used: Collection[ListRow]) ->
     return row
 
 
-def _request(file: BatchFile, path: Path, wished: BatchRequest, row: ListRow | None) -> FileRequest | Problem:
+def _request(
+    file: BatchFile, path: Path, batch_request: BatchRequest, row: ListRow | None
+) -> FileRequest | Problem:
     """The run that a file is to be."""
-    tag = first_tag(path) if wished.names_from == FROM_TAG else ""
+    tag = first_tag(path) if batch_request.names_from == FROM_TAG else ""
     name = suggested_name(tag or file.name)
     team = ""
-    if wished.team == BY_LIST and row is not None:
+    if batch_request.team == BY_LIST and row is not None:
         team = row.team
-    elif wished.team == BY_FOLDER:
+    elif batch_request.team == BY_FOLDER:
         folders = file.name.split("/")[:-1]
         if not folders:
             return Problem(
@@ -398,10 +404,16 @@ def _request(file: BatchFile, path: Path, wished: BatchRequest, row: ListRow | N
                 "Move it into a folder named after the team.",
             )
         team = folders[-1]
-    kind = row.kind if row is not None and row.kind else wished.kind
+    kind = row.kind if row is not None and row.kind else batch_request.kind
     original = {"original": int(row.reproduces)} if row is not None and row.reproduces else {}
     run = RunRequest(
-        name, kind, wished.description, wished.facts, wished.phase, reproduces=original, late=wished.late
+        name,
+        kind,
+        batch_request.description,
+        batch_request.facts,
+        batch_request.phase,
+        reproduces=original,
+        late=batch_request.late,
     )
     return FileRequest(path, file.name, run, team)
 

@@ -396,19 +396,19 @@ def _name_for(session: Session, task: Task, team_id: int, name: str) -> tuple[st
     runs are known by the names that others read.
     """
     lock_key(session, f"run names {task.id}")
-    known = select(Run.id, Run.name, Run.withdrawn_at).where(Run.task_id == task.id)
+    query = select(Run.id, Run.name, Run.withdrawn_at).where(Run.task_id == task.id)
     if not policy.access_of(session, policy.ANONYMOUS, task).means:
-        known = known.where(Run.team_id == team_id)
+        query = query.where(Run.team_id == team_id)
     shown = shown_names.shown_names(session, Viewer(team_ids=frozenset({team_id})), task)
-    runs = [(shown.run(run.id, run.name), run.withdrawn_at is None) for run in session.execute(known).all()]
+    runs = [(shown.run(run.id, run.name), run.withdrawn_at is None) for run in session.execute(query).all()]
     for number in count(1):
-        wanted = name if number == 1 else f"{name} ({number})"
-        alike = [run for run in runs if names.looks_like(wanted, run[0])]
+        candidate = name if number == 1 else f"{name} ({number})"
+        alike = [run for run in runs if names.looks_like(candidate, run[0])]
         standing = [other for other, stands in alike if stands]
         if standing:
-            return name, name if wanted in standing else standing[0]
+            return name, name if candidate in standing else standing[0]
         if not alike:
-            return wanted, None
+            return candidate, None
     raise AssertionError("some number is free")
 
 

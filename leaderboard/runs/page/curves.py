@@ -275,8 +275,8 @@ def _ideal(session: Session, source: Source) -> FloatArray:
     digest = run_digest("ideal gain", VERSION, source, "")
     kept = requests.kept.get(digest)
     if kept is None:
-        made = ideal_gain(compiled_judgments(session, source).judgments, places, DEEPEST)
-        kept = requests.kept.put(digest, {"gain": made})
+        gain = ideal_gain(compiled_judgments(session, source).judgments, places, DEEPEST)
+        kept = requests.kept.put(digest, {"gain": gain})
     return _floats(kept)["gain"]
 
 

@@ -283,7 +283,7 @@ def my_page(session: Session, viewer: Viewer) -> MyPage:
     at = now(session)
     tasks = seen_tasks(session, viewer, at)
     runs = _runs(session, viewer, tasks)
-    made = accounts.links_made(session, policy.require_account(viewer))
+    links = accounts.links_made(session, policy.require_account(viewer))
     return MyPage(
         name=viewer.name,
         has_team=bool(viewer.team_ids),
@@ -291,7 +291,7 @@ def my_page(session: Session, viewer: Viewer) -> MyPage:
         runs=runs,
         uploads=_uploads(session, viewer, tasks),
         filed=entries.waiting_filed(session, viewer.team_ids),
-        links_made=tuple(link for link in made if at - link.at < LINKS_SHOWN_FOR),
+        links_made=tuple(link for link in links if at - link.at < LINKS_SHOWN_FOR),
     )
 
 

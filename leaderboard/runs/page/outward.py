@@ -202,19 +202,19 @@ def metadata(session: Session, viewer: Viewer, run_id: int, at: RunAddresses) ->
         by = method(task.comparison)
         name = by.test.title if by.test else by.correction.title
         evaluation["significance test"] = [{"name": name, "correction method": by.correction.title}]
-    known = {
+    facts = {
         "schema-version": METADATA_VERSION,
         "tag": page.name,
         "actor": {"team": page.team},
         "research goal": {"evaluation": evaluation},
         "data": {"test collection": {key: value for key, value in collection.items() if value}},
     }
-    return _joined(known, page.header)
+    return _joined(facts, page.header)
 
 
-def _joined(known: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
+def _joined(facts: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
     """Both mappings as one; where both have a value other than a mapping, the second's."""
-    joined = dict(known)
+    joined = dict(facts)
     for key, value in stated.items():
         here = joined.get(key)
         is_both = isinstance(here, Mapping) and isinstance(value, Mapping)

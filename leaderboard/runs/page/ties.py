@@ -198,8 +198,8 @@ def _groups(session: Session, source: Source, run_id: int, run_key: str, judged:
     kept = requests.kept.get(digest)
     if kept is None:
         topic, score = _scores(session, source, run_id, judged.judgments.topics)
-        made = tie_groups(topic, score)
-        kept = requests.kept.put(digest, {"topic": made.topic, "first": made.first, "size": made.size})
+        groups = tie_groups(topic, score)
+        kept = requests.kept.put(digest, {"topic": groups.topic, "first": groups.first, "size": groups.size})
     topic, first, size = (kept[name].astype(np.int64, copy=False) for name in ("topic", "first", "size"))
     return TieGroups(topic, first, size)
 
@@ -230,11 +230,11 @@ def _under_ties(source: Source, run_key: str, grouped: Tied, column: MeasureColu
         kept = requests.kept.put(digest, _aggregated(source, grouped, column))
     lowest, expected, highest, error, exact = kept["values"].tolist()
     # The mean of a geometric mean is not the geometric mean of means.
-    known = column.aggregate != "geometric" or lowest == highest
+    is_known = column.aggregate != "geometric" or lowest == highest
     return UnderTies(
         column=column,
         lowest=lowest,
-        expected=expected if known else None,
+        expected=expected if is_known else None,
         highest=highest,
         error=error,
         exact=bool(exact),

@@ -427,6 +427,6 @@ def _overlap(session: Session, source: Source, run: Row, other: Row) -> float | 
     if kept is None:
         if request.seconds * NEAR_DUPLICATES_MOST > requests.AT_ONCE_S:
             return None
-        made = ranking_overlaps.compute(session, request.run_ids, source, lambda _: None)
-        kept = requests.kept.put(request.digest, made)
+        overlaps = ranking_overlaps.compute(session, request.run_ids, source, lambda _: None)
+        kept = requests.kept.put(request.digest, overlaps)
     return float(kept["rbo"][0])

@@ -261,8 +261,8 @@ class CheckForm(OfTask):
 def check_form(session: Session, viewer: Viewer, slug: str) -> CheckForm:
     """The public form of one task; NotFound if the task is not visible to the viewer."""
     task, access = policy.visible_task(session, viewer, slug)
-    known, at = phases.of_task(session, task.id), now(session)
-    taking = [phase for phase in known if phases.is_open(phase, at)] or known[-1:]
+    all_phases, at = phases.of_task(session, task.id), now(session)
+    taking = [phase for phase in all_phases if phases.is_open(phase, at)] or all_phases[-1:]
     visibilities = [phase.visibility or task.visibility for phase in taking]
     return CheckForm(
         of=task,

@@ -155,12 +155,12 @@ def _takes(taking: list[Phase]) -> str:
 
 
 def _phases(session: Session, viewer: Viewer, task: Task) -> tuple[tuple[str, ...], str]:
-    known = phases.of_task(session, task.id)
-    if len(known) == 1:
+    all_phases = phases.of_task(session, task.id)
+    if len(all_phases) == 1:
         return (), ""
     at = now(session)
     organises = policy.organises(viewer, task.id)
-    names = tuple(phase.name for phase in known if organises or phases.is_open(phase, at))
+    names = tuple(phase.name for phase in all_phases if organises or phases.is_open(phase, at))
     asked = viewer.phase if viewer.phase in names else next(iter(names[::-1]), "")
     return names, asked
 

@@ -60,10 +60,10 @@ def take(slug: str, sent: Sequence[Received], task_kind: str) -> int:
     """Store all files of the form; the id of their batch. Raises Busy where others are sending many too."""
     with throttles.turn(_turns, "Too many files are being submitted right now. Try again in a minute.", 60):
         files, runs = _unpacked(sent, task_kind)
-        wished = _wished(runs)
-        planned, key, asker = plan(files, wished), form_key(), viewer()
+        batch_request = _wished(runs)
+        planned, key, asker = plan(files, batch_request), form_key(), viewer()
         with writing() as session:
-            opened = batches.begin(session, asker, slug, wished, planned, key)
+            opened = batches.begin(session, asker, slug, batch_request, planned, key)
         wake()
         batches.receive(database(), asker, slug, opened, planned, key)
     wake()
@@ -87,16 +87,16 @@ def _limits() -> Limits:
 def _unpacked(sent: Sequence[Received], task_kind: str) -> tuple[list[BatchFile], RunList | None]:
     """The files of a form and of the archives in it, and the list among them or in its own field."""
     files: list[BatchFile] = []
-    found = [request.form["list"]] if request.form.get("list", "").strip() else []
+    lists = [request.form["list"]] if request.form.get("list", "").strip() else []
     left = _limits().plain_bytes
     for file in _members(sent, left, task_kind):
         if file.path is not None and prepare.is_list(file.path, file.name):
-            found.append(file.path.read_text("utf-8", "replace"))
+            lists.append(file.path.read_text("utf-8", "replace"))
         elif not bundles.is_hidden(file.name):
             files.append(file)
-    if len(found) > 1:
+    if len(lists) > 1:
         raise Invalid("You sent several lists. Send one list that names all runs.")
-    return files, prepare.read_list(found[0]) if found else None
+    return files, prepare.read_list(lists[0]) if lists else None
 
 
 def _members(sent: Sequence[Received], left: int, task_kind: str) -> Iterator[BatchFile]:
@@ -114,9 +114,9 @@ def _members(sent: Sequence[Received], left: int, task_kind: str) -> Iterator[Ba
 
 
 def _wished(runs: RunList | None) -> BatchRequest:
-    form, said = request.form, actions.sent(RunProperties)
-    many = said.get("team_id") if said.get("team_id") in (BY_LIST, BY_FOLDER) else None
-    asked = fields.read(RunProperties, said | ({"team_id": "1"} if many else {}))
+    form, sent = request.form, actions.sent(RunProperties)
+    many = sent.get("team_id") if sent.get("team_id") in (BY_LIST, BY_FOLDER) else None
+    asked = fields.read(RunProperties, sent | ({"team_id": "1"} if many else {}))
     return BatchRequest(
         team=many or asked.team_id,
         names_from=form.get("names", FROM_FILE),

@@ -28,8 +28,8 @@ def hub_results(run_id: int) -> Response:
     asked = request.args
     on = HubTask(asked.get("dataset", "").strip(), asked.get("task", "").strip())
     measure = asked.get("measure") or None
-    found = outward.hub_results(reading(), viewer(), run_id, _addresses(run_id), on, measure)
-    return http.as_file(yaml_text(found), "application/yaml", f"run-{run_id}.yaml")
+    entries = outward.hub_results(reading(), viewer(), run_id, _addresses(run_id), on, measure)
+    return http.as_file(yaml_text(entries), "application/yaml", f"run-{run_id}.yaml")
 
 
 @blueprint.get("/runs/<id:run_id>/ir-metadata.yaml")

@@ -118,13 +118,13 @@ def document_export(slug: str, form: str) -> ResponseReturnValue:
 
 def rank_addresses() -> RankAddress:
     """A function from run, topic and rank to where that rank is shown; for one page, which has many."""
-    known: dict[tuple[int, str, str], str] = {}
+    addresses: dict[tuple[int, str, str], str] = {}
 
     def address(run_id: int, topic_id: str, rank: int) -> str:
         key = run_id, topic_id, _rows_with(rank)
-        if key not in known:
-            known[key] = _with_rows(*key)
-        return f"{known[key]}#rank-{rank}"
+        if key not in addresses:
+            addresses[key] = _with_rows(*key)
+        return f"{addresses[key]}#rank-{rank}"
 
     return address
 

@@ -203,11 +203,11 @@ class _Sides:
         return self.scores[:, self.aligned.topics]
 
 
-def _least(known: _Sides) -> float | None:
-    aligned, reference = known.aligned, known.reference
+def _least(sides: _Sides) -> float | None:
+    aligned, reference = sides.aligned, sides.reference
     if not aligned.is_enough or not len(aligned.topics) or len(reference.topics) < 2:
         return None
-    return at_least(known.scores, aligned.scores, aligned.topics, seed=known.seed)
+    return at_least(sides.scores, aligned.scores, aligned.topics, seed=sides.seed)
 
 
 def _by_measure(board: BoardFile, reference: Reference, plan: AgreementPlan) -> dict[str, _Compared]:
@@ -227,7 +227,7 @@ def _in_order(compared: Mapping[str, _Compared]) -> Sequence[MeasureAgreement]:
         for measure, (_, boards) in compared.items()
         if boards and boards.tau_b is not None
     ]
-    return sorted(agreements, key=lambda one: -one.tau_b)
+    return sorted(agreements, key=lambda agreement: -agreement.tau_b)
 
 
 def _aligned(board: BoardFile, measure: str, reference: Reference, plan: AgreementPlan) -> AlignedBoard:
@@ -240,14 +240,14 @@ def _aligned(board: BoardFile, measure: str, reference: Reference, plan: Agreeme
     return align_as_autojudge(board, measure, reference, missing, recompute=plan.recompute)
 
 
-def _boards(known: _Sides, plan: AgreementPlan) -> BoardAgreement:
+def _boards(sides: _Sides, plan: AgreementPlan) -> BoardAgreement:
     is_cut = plan.missing != ""
-    return board_agreement(known.means, known.aligned.means, known.names, k=plan.top, cut_ties=is_cut)
+    return board_agreement(sides.means, sides.aligned.means, sides.names, k=plan.top, cut_ties=is_cut)
 
 
-def _by_topic(known: _Sides, plan: AgreementPlan) -> FloatArray:
-    by_topic = np.full(len(known.reference.topics), np.nan)
-    by_topic[known.aligned.topics] = topic_agreement(known.shared, known.aligned.scores, plan.by)
+def _by_topic(sides: _Sides, plan: AgreementPlan) -> FloatArray:
+    by_topic = np.full(len(sides.reference.topics), np.nan)
+    by_topic[sides.aligned.topics] = topic_agreement(sides.shared, sides.aligned.scores, plan.by)
     return by_topic
 
 
@@ -304,12 +304,12 @@ def judges_board(
     ranked = [at for at, why in enumerate(whys) if not why]
     tested = [at for at in ranked if agreements[at].topic_mean is not None]
     table = _shared(agreements, tested)
-    found, too_few = None, ""
+    judge_verdicts, too_few = None, ""
     if len(tested) > 1 and table.shape[1] > 1:
         compared = all_pairs(table, plan.method, seed=seed_of("judges", table))
-        found = verdicts(compared)
-        if found.too_few:
-            needed = topics_to_decide(compared, found, table.shape[1], widest_pair(compared))
+        judge_verdicts = verdicts(compared)
+        if judge_verdicts.too_few:
+            needed = topics_to_decide(compared, judge_verdicts, table.shape[1], widest_pair(compared))
             too_few = too_few_topics(f"{len(tested):,} judges", table.shape[1], needed)
     rows = [
         JudgeRow(
@@ -317,7 +317,7 @@ def judges_board(
             values[at],
             None if whys[at] else 1 + sum(_value(values, other) > _value(values, at) for other in ranked),
             whys[at],
-            tested.index(at) if found and at in tested else None,
+            tested.index(at) if judge_verdicts and at in tested else None,
         )
         for at, agreement in enumerate(agreements)
     ]
@@ -328,7 +328,7 @@ def judges_board(
         rank_by=rank_by,
         ceiling=ceiling(reference.scores, seed=seed_of("reference", reference.scores)),
         rows=tuple(rows),
-        verdicts=found,
+        verdicts=judge_verdicts,
         too_few=too_few,
         topics=table.shape[1],
         differing=_differing([agreements[at] for at in tested], [_value(values, at) for at in tested], table),
@@ -375,10 +375,10 @@ def _differing(
         return ()
     means = table.mean(axis=1).tolist()
     return tuple(
-        (agreements[one].judge, agreements[two].judge)
-        for one in range(len(values))
-        for two in range(len(values))
-        if values[one] > values[two] and means[one] < means[two]
+        (agreements[first].judge, agreements[second].judge)
+        for first in range(len(values))
+        for second in range(len(values))
+        if values[first] > values[second] and means[first] < means[second]
     )
 
 

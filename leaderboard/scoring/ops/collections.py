@@ -216,7 +216,7 @@ def lacking(session: Session, collection_id: int | None, docnos: Sequence[bytes]
 def texts(session: Session, collection_id: int, docnos: Sequence[str]) -> dict[str, Document]:
     """The stored documents among docnos; only the needed parts of blocks are read."""
     chosen = sorted(set(docnos))
-    found = {}
+    by_docno = {}
     blocks_of = _BLOCKS_OF[session.get_bind().dialect.name]
     for start in range(0, len(chosen), ASKED_AT_ONCE):
         asked = chosen[start : start + ASKED_AT_ONCE]
@@ -226,9 +226,9 @@ def texts(session: Session, collection_id: int, docnos: Sequence[str]) -> dict[s
             # Blocks come in descending order, so a block has the remaining docnos from its first one on.
             begin = bisect_left(asked, first_docno)
             documents = find_documents(body, asked[begin:end])
-            found.update({document.docno: document for document in documents})
+            by_docno.update({document.docno: document for document in documents})
             end = begin
-    return found
+    return by_docno
 
 
 def titles_of(session: Session, collection_ids: Iterable[int], docno: str) -> dict[int, str]:
@@ -264,17 +264,17 @@ def _blocks_of(listed: Callable[[ColumnElement[Any]], FunctionElement[Any]]) -> 
     listed: converts a JSON list to rows in the database, because a list of values would be compiled for every
     page, which takes longer than the lookup.
     """
-    wanted = listed(bindparam("docnos", type_=Text)).table_valued(column("value", Bytewise), name="wanted")
+    docnos = listed(bindparam("docnos", type_=Text)).table_valued(column("value", Bytewise), name="wanted")
     other = aliased(DocumentBlock)
     block = (
         select(other.id)
         .where(other.collection_id == bindparam("collection"))
-        .where(other.first_docno <= wanted.c.value)
+        .where(other.first_docno <= docnos.c.value)
         .order_by(other.first_docno.desc())
         .limit(1)
         .scalar_subquery()
     )
-    is_needed = DocumentBlock.id.in_(select(block).select_from(wanted))
+    is_needed = DocumentBlock.id.in_(select(block).select_from(docnos))
     blocks = select(DocumentBlock.first_docno, DocumentBlock.body).where(is_needed)
     return blocks.order_by(DocumentBlock.first_docno.desc())
 

@@ -62,10 +62,13 @@ class CollectionAnswer:
     """External address of a document, with `{docno}` as placeholder; empty for none."""
 
 
-def collection_answer(found: Collection) -> CollectionAnswer:
+def collection_answer(collection: Collection) -> CollectionAnswer:
     """The API answer for a collection."""
     return CollectionAnswer(
-        collection=found.name, documents=found.stored, size=found.size, link_template=found.link_template
+        collection=collection.name,
+        documents=collection.stored,
+        size=collection.size,
+        link_template=collection.link_template,
     )
 
 

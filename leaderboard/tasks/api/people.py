@@ -82,8 +82,8 @@ class GroupAnswer:
     members: int
 
 
-def _group(made: Group, **_: object) -> GroupAnswer:
-    return GroupAnswer(group=made.id, name=made.name, kind=made.kind, members=len(made.members))
+def _group(group: Group, **_: object) -> GroupAnswer:
+    return GroupAnswer(group=group.id, name=group.name, kind=group.kind, members=len(group.members))
 
 
 NAMING = actions.operations(

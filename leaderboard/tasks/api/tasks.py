@@ -80,10 +80,10 @@ def tasks(query: TasksQuery) -> Reply:
 
     Published tasks, and drafts in which you have a role; newest first, 20 at a time by default.
     """
-    known = [task.id for task in landing.known_tasks(reading(), viewer())]
-    cut = lists.cut_of(known, query.limit, query.cursor)
-    rows = landing.landing(reading(), viewer(), known[cut.start : cut.end])
-    answer = TaskList(tasks=tuple(map(_listed, rows)), total=len(known), next=cut.next)
+    task_ids = [task.id for task in landing.known_tasks(reading(), viewer())]
+    cut = lists.cut_of(task_ids, query.limit, query.cursor)
+    rows = landing.landing(reading(), viewer(), task_ids[cut.start : cut.end])
+    answer = TaskList(tasks=tuple(map(_listed, rows)), total=len(task_ids), next=cut.next)
     return Reply(answer=answer, status=200, headers=cut.headers)
 
 
@@ -391,8 +391,8 @@ def _own(_: object, slug: str) -> OwnTask:
     return OwnTask(task=page.slug, name=page.task, state=state)
 
 
-def _made(made: tuple[CreatedTask, PreparedTask], slug: str) -> OwnTask:
-    return OwnTask(task=slug, name=made[1].draft.name, state="draft", topics=str(made[1].topics))
+def _made(created: tuple[CreatedTask, PreparedTask], slug: str) -> OwnTask:
+    return OwnTask(task=slug, name=created[1].draft.name, state="draft", topics=str(created[1].topics))
 
 
 CHANGES = (
@@ -418,7 +418,7 @@ CHANGES = (
             ),
             "clone_task": (
                 OwnTask,
-                lambda made, slug: OwnTask(task=made.slug, name=made.name.strip(), state="draft"),
+                lambda copy, slug: OwnTask(task=copy.slug, name=copy.name.strip(), state="draft"),
             ),
         },
     ),

@@ -28,8 +28,8 @@ def _require_free() -> None:
         asking.require_free()
 
 
-def _team(made: int | None, team_id: int | None = None) -> TeamAnswer:
-    number = team_id or made or 0
+def _team(created_id: int | None, team_id: int | None = None) -> TeamAnswer:
+    number = team_id or created_id or 0
     return TeamAnswer(team=number, team_id=number, name=teams.name_of(reading(), number))
 
 

@@ -202,13 +202,13 @@ def group(slug: str, name: str, teams: tuple[str, ...], runs: tuple[int, ...], d
     """
     with actions.acting(data) as do:
         with do.reading() as session:
-            known = groups_page(session, OPERATOR, slug)
+            page = groups_page(session, OPERATOR, slug)
         if not teams and not runs:
-            gone = next((each.id for each in known.groups if each.name == name), 0)
+            gone = next((each.id for each in page.groups if each.name == name), 0)
             do(board.REMOVE, slug=slug, group_id=gone)
             message = f"{slug} no longer has the group {name}."
         else:
-            ids = {team: team_id for team_id, team in known.teams.items()}
+            ids = {team: team_id for team_id, team in page.teams.items()}
             if unknown := [team for team in teams if team not in ids]:
                 raise Invalid(f"{unknown[0]} is not a team of {slug}; its teams are {', '.join(ids)}.")
             members = {"teams": [ids[team] for team in teams], "runs": runs}

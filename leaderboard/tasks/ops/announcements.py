@@ -103,8 +103,8 @@ def entered_teams(session: Session, task_id: int) -> dict[int, str]:
 def teams_without_run(session: Session, task_id: int) -> dict[int, str]:
     """Team id -> name of the teams in a task without a valid run."""
     sent = select(Run.team_id).where(Run.task_id == task_id, Run.withdrawn_at.is_(None))
-    wanted = _entered(task_id).with_only_columns(Team.id, Team.name).where(Team.id.not_in(sent))
-    return {team_id: name for team_id, name in session.execute(wanted.order_by(Team.canonical))}
+    query = _entered(task_id).with_only_columns(Team.id, Team.name).where(Team.id.not_in(sent))
+    return {team_id: name for team_id, name in session.execute(query.order_by(Team.canonical))}
 
 
 def _entered(task_id: int) -> Select[Team]:
@@ -225,10 +225,14 @@ def send(
     return row.id
 
 
-def _recipients(made: AnnouncementPreview) -> dict[str, object]:
+def _recipients(announcement_preview: AnnouncementPreview) -> dict[str, object]:
     """The recipients as stored: with the teams if they depend on the moment or on a choice."""
-    kind = made.draft.recipients
-    return {"kind": kind, "teams": list(made.team_ids)} if kind in (TEAMS, WITHOUT_RUN) else {"kind": kind}
+    kind = announcement_preview.draft.recipients
+    return (
+        {"kind": kind, "teams": list(announcement_preview.team_ids)}
+        if kind in (TEAMS, WITHOUT_RUN)
+        else {"kind": kind}
+    )
 
 
 def _require_new(session: Session, task_id: int, draft: AnnouncementBody, recipients: object) -> None:
@@ -248,8 +252,8 @@ def visible(session: Session, viewer: Viewer, task: Task, after: int = 0) -> tup
     Those for everybody are visible to all readers of the task; others to their recipients and the
     organisers.
     """
-    wanted = select(Announcement).where(Announcement.task_id == task.id, Announcement.id > after)
-    rows = session.scalars(wanted.order_by(Announcement.id.desc())).all()
+    query = select(Announcement).where(Announcement.task_id == task.id, Announcement.id > after)
+    rows = session.scalars(query.order_by(Announcement.id.desc())).all()
     if not rows or policy.organises(viewer, task.id):
         return tuple(rows)
     helps = policy.knows(viewer, task.id)

@@ -50,35 +50,35 @@ class DatasetTask:
     size: int | None
 
 
-def prepare(wanted: DatasetRequest, folder: Path, progress: Progress = lambda _: None) -> DatasetTask:
+def prepare(request: DatasetRequest, folder: Path, progress: Progress = lambda _: None) -> DatasetTask:
     """Read a dataset by way of files in a folder; needs no session, and the network where it is not here yet.
 
     Raises Invalid where the library or the dataset is missing, and for ids that a task cannot have.
     """
     library = _library()
-    dataset = _dataset(library, wanted.dataset)
+    dataset = _dataset(library, request.dataset)
     progress(TOPICS)
     _write(folder / TOPICS, map(_topic, dataset.queries_iter()))
     progress(QRELS)
     qrels = _judgments(dataset, folder)
     has_parts = qrels is not None and "subtopic_id" in dataset.qrels_cls()._fields
     documents = None
-    if wanted.has_documents and dataset.has_docs():
+    if request.has_documents and dataset.has_docs():
         progress(DOCUMENTS)
         _write(folder / DOCUMENTS, map(_document, dataset.docs_iter()))
         documents = collections.prepare(folder / DOCUMENTS)
     task = drafts.prepare(
         TaskDraft(
-            slug=wanted.slug,
-            name=wanted.name,
+            slug=request.slug,
+            name=request.name,
             topics=folder / TOPICS,
             qrels=qrels,
-            qrels_name=f"{wanted.dataset.replace('/', '-')}.qrels.txt" if qrels else "",
+            qrels_name=f"{request.dataset.replace('/', '-')}.qrels.txt" if qrels else "",
             second="subtopics" if has_parts else "rounds",
         )
     )
-    name = wanted.collection or (
-        library.docs_parent_id(wanted.dataset) if dataset.has_docs() else wanted.slug
+    name = request.collection or (
+        library.docs_parent_id(request.dataset) if dataset.has_docs() else request.slug
     )
     size = dataset.docs_count() if documents is None and dataset.has_docs() else None
     return DatasetTask(task, name, documents, size)
@@ -91,8 +91,8 @@ def make(session: Session, viewer: Viewer, prepared: DatasetTask) -> str:
     Raises Conflict where the slug is taken.
     """
     policy.require_creator(viewer)
-    known = {row.name for row in collections.choices(session, viewer)}
-    if prepared.collection not in known:
+    names = {row.name for row in collections.choices(session, viewer)}
+    if prepared.collection not in names:
         collections.add(
             session, viewer, prepared.collection, documents=prepared.documents, size=prepared.size
         )

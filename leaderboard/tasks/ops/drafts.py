@@ -421,15 +421,15 @@ def _measures(draft: TaskDraft, judged: PreparedQrels | None) -> tuple[tuple[str
     if draft.kind != "rankings":
         return _of_kind(draft)
     proposed, proposed_primary = propose_measures(judged.judgments if judged else None)
-    wanted = list(draft.measures or proposed)
-    primary = draft.primary or (wanted[0] if draft.measures else proposed_primary)
+    measure_names = list(draft.measures or proposed)
+    primary = draft.primary or (measure_names[0] if draft.measures else proposed_primary)
     there = {board_measures.SIZE} if draft.documents or draft.collection else set()
     if judged is None:
         # Judgments that are still to come may be of any kind.
         there |= board_measures.EXTRA_NEEDS
     elif judged.kind == "subtopic":
         there.add("subtopics")
-    return board_measures.for_board(wanted, primary, draft.level, there)
+    return board_measures.for_board(measure_names, primary, draft.level, there)
 
 
 def _of_kind(draft: TaskDraft) -> tuple[tuple[str, ...], str]:

@@ -69,7 +69,7 @@ class TaskCopy:
     ] = NEWEST
 
 
-def clone(session: Session, viewer: Viewer, slug: str, wanted: TaskCopy) -> str:
+def clone(session: Session, viewer: Viewer, slug: str, copy: TaskCopy) -> str:
     """Clone a task as a draft, without runs and dates; return its slug.
 
     Topics, settings, pictures and judgments are copied. Raises Invalid for an invalid slug or name, Conflict
@@ -78,25 +78,25 @@ def clone(session: Session, viewer: Viewer, slug: str, wanted: TaskCopy) -> str:
     """
     task = policy.own_task(session, viewer, slug)
     policy.require_creator(viewer)
-    _check(wanted)
-    revision = _revision(session, task, wanted.revision)
-    drafts.hold_slug(session, wanted.slug)
-    drafts.require_free(session, viewer, wanted.slug)
+    _check(copy)
+    revision = _revision(session, task, copy.revision)
+    drafts.hold_slug(session, copy.slug)
+    drafts.require_free(session, viewer, copy.slug)
     copied = {key: getattr(task, key) for key in COPIED}
-    made = Task(slug=wanted.slug, name=wanted.name.strip(), created_at=now(session), **copied)
-    session.add(made)
+    draft = Task(slug=copy.slug, name=copy.name.strip(), created_at=now(session), **copied)
+    session.add(draft)
     session.flush()
     if viewer.account_id is not None:
-        session.add(TaskRole(task_id=made.id, account_id=viewer.account_id, role=ORGANISER))
-    _copy_topics(session, task, made)
-    _copy_phases(session, task, made, _copy_sets(session, task, made))
-    _copy_pictures(session, task, made)
+        session.add(TaskRole(task_id=draft.id, account_id=viewer.account_id, role=ORGANISER))
+    _copy_topics(session, task, draft)
+    _copy_phases(session, task, draft, _copy_sets(session, task, draft))
+    _copy_pictures(session, task, draft)
     session.flush()
-    audit.record(session, viewer, "task.clone", f"task:{made.id}", slug=made.slug, of=task.id)
+    audit.record(session, viewer, "task.clone", f"task:{draft.id}", slug=draft.slug, of=task.id)
     if revision is not None:
-        maker = replace(viewer, organises=viewer.organises | {made.id})
-        _copy_judgments(session, maker, made.slug, revision)
-    return made.slug
+        maker = replace(viewer, organises=viewer.organises | {draft.id})
+        _copy_judgments(session, maker, draft.slug, revision)
+    return draft.slug
 
 
 def archive(session: Session, viewer: Viewer, slug: str) -> None:
@@ -157,12 +157,12 @@ def has_runs(session: Session, task_id: int) -> bool:
     return session.scalar(select(Run.id).where(Run.task_id == task_id).limit(1)) is not None
 
 
-def _check(wanted: TaskCopy) -> None:
+def _check(copy: TaskCopy) -> None:
     problems = []
-    if not drafts.is_slug(wanted.slug):
-        problems.append(Problem(drafts.RULE, "Choose another.", field="slug", value=wanted.slug[:63]))
-    if not 1 <= len(wanted.name.strip()) <= 200:
-        problems.append(Problem("must have 1 to 200 characters.", "", field="name", value=wanted.name[:40]))
+    if not drafts.is_slug(copy.slug):
+        problems.append(Problem(drafts.RULE, "Choose another.", field="slug", value=copy.slug[:63]))
+    if not 1 <= len(copy.name.strip()) <= 200:
+        problems.append(Problem("must have 1 to 200 characters.", "", field="name", value=copy.name[:40]))
     if problems:
         raise Invalid("The task was not cloned.", problems)
 
@@ -172,46 +172,46 @@ def _revision(session: Session, task: Task, number: str) -> QrelsRevision | None
         return None
     if number == NEWEST:
         return judgments.newest(session, task.id)
-    wanted = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
+    revision_number = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
     revision = session.scalar(
         select(QrelsRevision)
         .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
-        .where(Qrels.task_id == task.id, Qrels.name == MAIN, QrelsRevision.number == wanted)
+        .where(Qrels.task_id == task.id, Qrels.name == MAIN, QrelsRevision.number == revision_number)
     )
     if revision is None:
         raise NotFound(f"{task.name} has no qrels revision {number[:40]!r}.")
     return revision
 
 
-def _copy_topics(session: Session, task: Task, made: Task) -> None:
-    wanted = [getattr(Topic, key) for key in OF_A_TOPIC]
-    rows = select(literal(made.id), *wanted).where(Topic.task_id == task.id).order_by(Topic.position)
+def _copy_topics(session: Session, task: Task, draft: Task) -> None:
+    columns = [getattr(Topic, key) for key in OF_A_TOPIC]
+    rows = select(literal(draft.id), *columns).where(Topic.task_id == task.id).order_by(Topic.position)
     session.execute(insert(Topic).from_select(["task_id", *OF_A_TOPIC], rows))
-    words.keep_topics(session, made.id)
+    words.keep_topics(session, draft.id)
 
 
-def _copy_pictures(session: Session, task: Task, made: Task) -> None:
-    wanted = [getattr(TaskPicture, key) for key in OF_A_PICTURE]
-    rows = select(literal(made.id), *wanted).where(TaskPicture.task_id == task.id)
+def _copy_pictures(session: Session, task: Task, draft: Task) -> None:
+    columns = [getattr(TaskPicture, key) for key in OF_A_PICTURE]
+    rows = select(literal(draft.id), *columns).where(TaskPicture.task_id == task.id)
     session.execute(insert(TaskPicture).from_select(["task_id", *OF_A_PICTURE], rows))
 
 
-def _copy_sets(session: Session, task: Task, made: Task) -> dict[int | None, int | None]:
+def _copy_sets(session: Session, task: Task, draft: Task) -> dict[int | None, int | None]:
     """Id of a topic set -> id of its copy."""
     copies: dict[int | None, int | None] = {None: None}
     for topic_set in session.scalars(select(TopicSet).where(TopicSet.task_id == task.id)).all():
-        copy = TopicSet(task_id=made.id, name=topic_set.name, topics=topic_set.topics, seed=topic_set.seed)
+        copy = TopicSet(task_id=draft.id, name=topic_set.name, topics=topic_set.topics, seed=topic_set.seed)
         session.add(copy)
         session.flush()
         copies[topic_set.id] = copy.id
     return copies
 
 
-def _copy_phases(session: Session, task: Task, made: Task, sets: Mapping[int | None, int | None]) -> None:
+def _copy_phases(session: Session, task: Task, draft: Task, sets: Mapping[int | None, int | None]) -> None:
     phases = session.scalars(select(Phase).where(Phase.task_id == task.id).order_by(Phase.id)).all()
     for phase in phases:
         values = {key: getattr(phase, key) for key in OF_A_PHASE}
-        session.add(Phase(task_id=made.id, topic_set_id=sets[phase.topic_set_id], **values))
+        session.add(Phase(task_id=draft.id, topic_set_id=sets[phase.topic_set_id], **values))
 
 
 def _copy_judgments(session: Session, viewer: Viewer, slug: str, revision: QrelsRevision) -> None:
@@ -334,9 +334,9 @@ def _score(session: Session, viewer: Viewer, slug: str, asked: ScoredTopics) -> 
     return acts[asked.topics](session, viewer, slug)
 
 
-def _clone(session: Session, viewer: Viewer, slug: str, wanted: TaskCopy) -> TaskCopy:
-    clone(session, viewer, slug, wanted)
-    return wanted
+def _clone(session: Session, viewer: Viewer, slug: str, copy: TaskCopy) -> TaskCopy:
+    clone(session, viewer, slug, copy)
+    return copy
 
 
 def _topic(session: Session, viewer: Viewer, slug: str, topic_id: str) -> TopicText:

@@ -312,14 +312,14 @@ def section(key: str) -> SettingSection | None:
 
 def read_settings(given: Mapping[str, str]) -> dict[str, object]:
     """Parse texts into values; raises Invalid with every problem."""
-    made, problems = {}, []
+    values, problems = {}, []
     for key, text in given.items():
         setting = SETTINGS.get(key)
         if setting is None:
             problems.append(Problem("is not a setting.", f"Use one of {', '.join(SETTINGS)}.", field=key))
             continue
         try:
-            made[key] = setting.about.read(setting_values.tidy(text))
+            values[key] = setting.about.read(setting_values.tidy(text))
         except ValueError as error:
             shown = "" if setting.about.is_secret else text.strip()[:40]
             rule = str(error)
@@ -327,7 +327,7 @@ def read_settings(given: Mapping[str, str]) -> dict[str, object]:
     if problems:
         titles = {key: SETTINGS[key].about.title for key in given if key in SETTINGS}
         raise Invalid("The settings were not saved.", problems, titles=titles)
-    return made
+    return values
 
 
 SECRET = "set"

@@ -100,11 +100,11 @@ def activity(session: Session, viewer: Viewer, slug: str) -> ActivityPage:
     )
 
 
-def _days(found: dict[date, Counter[str]], today: date) -> tuple[DayCount, ...]:
+def _days(counts: dict[date, Counter[str]], today: date) -> tuple[DayCount, ...]:
     """Every day from the first one with a file, or as far back as is shown, until today."""
-    first = max(min(found, default=today), today - timedelta(days=DAYS - 1))
+    first = max(min(counts, default=today), today - timedelta(days=DAYS - 1))
     span = (first + timedelta(days=number) for number in range((today - first).days + 1))
-    return tuple(DayCount(day, found[day][ACCEPTED], found[day][REJECTED]) for day in span)
+    return tuple(DayCount(day, counts[day][ACCEPTED], counts[day][REJECTED]) for day in span)
 
 
 def _rules(session: Session, task_id: int) -> tuple[RuleCount, ...]:

@@ -112,11 +112,11 @@ def _news(
     session: Session, tasks: Sequence[Task], announced: Iterable[Announcement], showing: Sequence[Task]
 ) -> list[FeedEntry]:
     """Announcements, moved dates, and editions of the boards that show scores."""
-    known = {task.id: task for task in tasks}
+    by_id = {task.id: task for task in tasks}
     return [
-        *(_announced(known[row.task_id], row) for row in announced),
-        *(_moved(known[row.task_id], row) for row in _changes(session, tasks)),
-        *(_shown(known[row.task_id], row) for row in _editions(session, showing)),
+        *(_announced(by_id[row.task_id], row) for row in announced),
+        *(_moved(by_id[row.task_id], row) for row in _changes(session, tasks)),
+        *(_shown(by_id[row.task_id], row) for row in _editions(session, showing)),
     ]
 
 

@@ -238,8 +238,8 @@ def front_page(session: Session, viewer: Viewer, number: int = 1) -> FrontPage:
     Nine statements, ten where there are suites, and one more for each task shown that is blind or sealed.
     Raises NotFound for a page that does not exist.
     """
-    known = known_tasks(session, viewer)
-    ordered = [task.id for task in sorted(known, key=lambda task: task.is_archived)]
+    tasks = known_tasks(session, viewer)
+    ordered = [task.id for task in sorted(tasks, key=lambda task: task.is_archived)]
     pages = max(1, -(-len(ordered) // PAGE))
     if not 1 <= number <= pages:
         raise NotFound(f"There is no task page {number}; the last page is {pages}.")

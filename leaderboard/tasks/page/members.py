@@ -80,8 +80,8 @@ class GroupsPage(OfTask):
 
     def names(self, group: Group) -> str:
         """The members of a group by name."""
-        known = self.teams if group.kind == board.TEAMS else self.runs
-        return ", ".join(sorted(known[member] for member in group.members if member in known))
+        by_id = self.teams if group.kind == board.TEAMS else self.runs
+        return ", ".join(sorted(by_id[member] for member in group.members if member in by_id))
 
 
 def groups_page(session: Session, viewer: Viewer, slug: str) -> GroupsPage:

@@ -128,17 +128,17 @@ def _letters(session: Session, rows: Iterable[Announcement]) -> dict[int, str]:
         if announcement_id is not None:
             states[announcement_id][state] = count
     return {
-        announcement_id: ", ".join(f"{count} {state}" for state, count in sorted(found.items()))
-        for announcement_id, found in states.items()
+        announcement_id: ", ".join(f"{count} {state}" for state, count in sorted(by_state.items()))
+        for announcement_id, by_state in states.items()
     }
 
 
 def _changes(session: Session, task: Task, organises: bool) -> tuple[TaskChange, ...]:
-    wanted = select(TaskChange).where(TaskChange.task_id == task.id)
+    query = select(TaskChange).where(TaskChange.task_id == task.id)
     if not organises:
         # Changes of a draft before publication are not news.
-        wanted = wanted.where(TaskChange.created_at >= task.published_at)
-    return tuple(session.scalars(wanted.order_by(TaskChange.id.desc()).limit(MOST_CHANGES)))
+        query = query.where(TaskChange.created_at >= task.published_at)
+    return tuple(session.scalars(query.order_by(TaskChange.id.desc()).limit(MOST_CHANGES)))
 
 
 def announced(page: NewsPage) -> Table[AnnouncementRow]:
@@ -189,10 +189,10 @@ def announcement_form(session: Session, viewer: Viewer, slug: str) -> Announceme
     )
 
 
-def people(found: tuple[AnnouncedAccount, ...], has_mail: bool) -> Table[AnnouncedAccount]:
+def people(accounts: tuple[AnnouncedAccount, ...], has_mail: bool) -> Table[AnnouncedAccount]:
     """Everybody an announcement would reach."""
     columns = columns_from(AnnouncedAccount, "name why")
     if has_mail:
         columns.append(Column("mail", lambda row: row.is_mailed, "Also by mail"))
-    caption = f"It will reach {counted(len(found), 'person', 'people')}"
-    return Table("people", caption, columns, found)
+    caption = f"It will reach {counted(len(accounts), 'person', 'people')}"
+    return Table("people", caption, columns, accounts)

@@ -80,10 +80,10 @@ def phases_page(session: Session, viewer: Viewer, slug: str) -> PhasesPage:
     return PhasesPage(of=task, access=access, rows=rows, warning=warning)
 
 
-def strip(known: Iterable[PhaseRule], at: datetime) -> tuple[DateRow, ...]:
+def strip(rules: Iterable[PhaseRule], at: datetime) -> tuple[DateRow, ...]:
     """The dates under the title of every page of a task; empty if it has none."""
-    known = list(known)
-    rows = [_date_row(phase, at, len(known) > 1) for phase in known]
+    rules = list(rules)
+    rows = [_date_row(phase, at, len(rules) > 1) for phase in rules]
     return tuple(row for row in rows if row is not None)
 
 
@@ -228,20 +228,20 @@ def of_site(session: Session, address: Address) -> str:
 
 
 def _written(session: Session, tasks: Sequence[Task], address: Address) -> str:
-    known = {task.id: task for task in tasks}
+    by_id = {task.id: task for task in tasks}
     moved: Counter[int] = Counter()
     last = {task.id: task.published_at or task.created_at for task in tasks}
     is_move = or_(*(TaskChange.what.startswith(word) for word in MOVES))
-    changes = select(TaskChange).where(TaskChange.task_id.in_(known), is_move).order_by(TaskChange.id)
+    changes = select(TaskChange).where(TaskChange.task_id.in_(by_id), is_move).order_by(TaskChange.id)
     for change in session.scalars(changes):
         moved[change.task_id] += 1
         last[change.task_id] = max(last[change.task_id], change.created_at)
     calendar = Calendar()
     calendar.add("version", "2.0")
     calendar.add("prodid", "-//leaderboard//dates//EN")
-    phases = select(Phase).where(Phase.task_id.in_(known)).order_by(Phase.task_id, Phase.position, Phase.id)
+    phases = select(Phase).where(Phase.task_id.in_(by_id)).order_by(Phase.task_id, Phase.position, Phase.id)
     for phase in session.scalars(phases):
-        task = known[phase.task_id]
+        task = by_id[phase.task_id]
         for event in _events(task, phase):
             event.add("dtstamp", last[task.id])
             event.add("sequence", moved[task.id])

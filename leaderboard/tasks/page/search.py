@@ -189,7 +189,7 @@ def search_page(session: Session, viewer: Viewer, query: str, most: int = USUAL)
         rule = f"must have {LEAST} to {MOST} characters."
         raise Invalid(f"The search text {rule}", [Problem(rule, field="q", value=text[:40])])
     searched = _searched(session, viewer, tuple(text.casefold().split()))
-    found = {
+    by_kind = {
         "tasks": _tasks(searched),
         "suites": _suites(session, viewer, searched.words),
         "runs": _runs(session, viewer, searched, most + 1),
@@ -197,7 +197,7 @@ def search_page(session: Session, viewer: Viewer, query: str, most: int = USUAL)
         "topics": topics(session, searched.tasks, searched.words, most + 1),
         "documents": documents(session, searched.tasks, text),
     }
-    results = {kind: tuple(islice(rows, most + 1)) for kind, rows in found.items()}
+    results = {kind: tuple(islice(rows, most + 1)) for kind, rows in by_kind.items()}
     more = sorted(kind for kind, rows in results.items() if len(rows) > most)
     shown: dict[str, Any] = {kind: rows[:most] for kind, rows in results.items()}
     return SearchPage(query=text, more=tuple(more), **shown)
@@ -242,8 +242,8 @@ def _searched(session: Session, viewer: Viewer, words: tuple[str, ...]) -> _Sear
     }
     rules = phase_rules.rules_of_all(session)
     naming = [task_id for task_id, task in tasks.items() if task.naming != "names"]
-    known = session.scalars(select(Task).where(Task.id.in_(naming))).all() if naming else ()
-    names = shown_names.shown_names_of(session, viewer, known) if known else {}
+    masking = session.scalars(select(Task).where(Task.id.in_(naming))).all() if naming else ()
+    names = shown_names.shown_names_of(session, viewer, masking) if masking else {}
     masked = {
         task_id: of_task
         for task_id, of_task in names.items()
@@ -275,12 +275,12 @@ def _suites(session: Session, viewer: Viewer, words: Sequence[str]) -> Iterator[
 def _runs(session: Session, viewer: Viewer, searched: _Searched, most: int) -> list[FoundRun]:
     """Runs visible to the viewer, up to a maximum, without withdrawn ones, by task and name."""
     teams = {word: session.scalars(_teams_of(word)).all() for word in searched.words}
-    found = {run.run_id: run for run in _masked_runs(session, viewer, searched)}
+    runs = {run.run_id: run for run in _masked_runs(session, viewer, searched)}
     for named in (False, True):
-        if len(found) < most:
-            found |= _named_runs(session, viewer, searched, teams, most, by_team=named)
+        if len(runs) < most:
+            runs |= _named_runs(session, viewer, searched, teams, most, by_team=named)
     place = {task.slug: at for at, task in enumerate(searched.tasks.values())}
-    return sorted(found.values(), key=lambda run: (place[run.slug], run.name, run.run_id))[:most]
+    return sorted(runs.values(), key=lambda run: (place[run.slug], run.name, run.run_id))[:most]
 
 
 def _teams_of(word: str) -> Select[int]:
@@ -315,16 +315,16 @@ def _named_runs(
         of_run = exists().where(other.run_id == Run.id, begins(other.word, word)).correlate(Run)
         selected = selected.where(or_(of_run, Run.team_id.in_(teams[word])) if teams[word] else of_run)
     selected = selected.where(searched.may_be_shown(viewer))
-    found: dict[int, FoundRun] = {}
+    runs: dict[int, FoundRun] = {}
     for part in range(PARTS):
         rows = session.execute(selected.limit(2 * most).offset(2 * most * part)).all()
         for row in rows:
             texts = row.description, row.tag if row.task_id in searched.details else ""
             if _has(searched.words, row.name, row.team, *texts):
-                found[row.id] = _found(searched, row, row.name, row.team)
-        if len(found) >= most or len(rows) < 2 * most:
+                runs[row.id] = _found(searched, row, row.name, row.team)
+        if len(runs) >= most or len(rows) < 2 * most:
             break
-    return found
+    return runs
 
 
 def _masked_runs(session: Session, viewer: Viewer, searched: _Searched) -> Iterator[FoundRun]:

@@ -161,8 +161,8 @@ def measures(
     kept = tuple(dict.fromkeys(chosen or task.measures))
     there = board_measures.available(session, task)
     listed = [entry for section in entries.listing(query) for entry in section.entries]
-    found = [(board_measures.offered(entry.name, task.level, there), entry) for entry in listed]
-    rows = tuple(MeasureChoice(key, entry, key in kept) for key, entry in found if key)
+    offered = [(board_measures.offered(entry.name, task.level, there), entry) for entry in listed]
+    rows = tuple(MeasureChoice(key, entry, key in kept) for key, entry in offered if key)
     return MeasuresChoice(of=task, query=query, chosen=kept, found=rows)
 
 

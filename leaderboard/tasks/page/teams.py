@@ -147,7 +147,7 @@ def _runs(session: Session, viewer: Viewer, team_id: int) -> tuple[TeamRun, ...]
     tasks = session.scalars(
         select(Task).where(Task.id.in_(select(Run.task_id).where(Run.team_id == team_id)))
     ).all()
-    known = {task.id: task for task in (tasks if is_own else _known(session, viewer, tasks, team_id))}
+    by_id = {task.id: task for task in (tasks if is_own else _known(session, viewer, tasks, team_id))}
     rows = session.execute(
         select(
             *(Run.id, Run.name, Run.kind, Run.task_id, Run.withdrawn_at, Run.created_at, Run.filed),
@@ -155,7 +155,7 @@ def _runs(session: Session, viewer: Viewer, team_id: int) -> tuple[TeamRun, ...]
             entries.is_agreed().label("is_agreed"),
         )
         .join(Upload, Upload.id == Run.upload_id)
-        .where(Run.team_id == team_id, Run.task_id.in_(known))
+        .where(Run.team_id == team_id, Run.task_id.in_(by_id))
         .order_by(Run.task_id.desc(), Run.id.desc())
     )
     return tuple(
@@ -165,8 +165,8 @@ def _runs(session: Session, viewer: Viewer, team_id: int) -> tuple[TeamRun, ...]
             team="",
             kind=row.kind,
             is_own=is_own,
-            slug=known[row.task_id].slug,
-            task=known[row.task_id].name,
+            slug=by_id[row.task_id].slug,
+            task=by_id[row.task_id].name,
             is_withdrawn=row.withdrawn_at is not None,
             created_at=row.created_at,
             is_filed=row.filed,

@@ -59,13 +59,13 @@ def _feed(page: FeedPage, own: str) -> ResponseReturnValue:
 
 
 def _add(feed: Element, entry: FeedEntry, site: str, host: str) -> None:
-    made = SubElement(feed, "entry")
-    _text(made, "id", _name(host, entry.key))
-    _text(made, "title", entry.title)
-    _text(made, "updated", _moment(entry.at))
-    _text(made, "published", _moment(entry.at))
-    SubElement(made, "link", rel="alternate", type="text/html", href=f"{site}{entry.path}")
-    _text(made, "summary", entry.words or entry.title)
+    element = SubElement(feed, "entry")
+    _text(element, "id", _name(host, entry.key))
+    _text(element, "title", entry.title)
+    _text(element, "updated", _moment(entry.at))
+    _text(element, "published", _moment(entry.at))
+    SubElement(element, "link", rel="alternate", type="text/html", href=f"{site}{entry.path}")
+    _text(element, "summary", entry.words or entry.title)
 
 
 def _name(host: str, key: str) -> str:

@@ -108,8 +108,8 @@ def with_tabs(
 
     kind: of run; details: whether added tabs may be shown to the reader at all.
     """
-    found = list(tabs)
+    all_tabs = list(tabs)
     for tab in (tab for tab in TABS if tab.room == room):
-        place = 1 + next(at for at, (name, _, _) in enumerate(found) if name == tab.after)
-        found.insert(place, (tab.name, tab.endpoint, details and (not tab.kinds or kind in tab.kinds)))
-    return found
+        place = 1 + next(at for at, (name, _, _) in enumerate(all_tabs) if name == tab.after)
+        all_tabs.insert(place, (tab.name, tab.endpoint, details and (not tab.kinds or kind in tab.kinds)))
+    return all_tabs

@@ -27,14 +27,14 @@ def new() -> ResponseReturnValue:
 
 def _new_page(error: LeaderboardError | None = None) -> str:
     form = actions.form(TaskForm, error)
-    known = {each.name: each.name for each in collections.choices(reading(), viewer())}
+    existing = {each.name: each.name for each in collections.choices(reading(), viewer())}
     return render_template(
         "tasks/new.html",
         error=error,
         sent=request.form,
         form=form,
         templates=drafts.TEMPLATES.values(),
-        offered={"collection": {"": "new collection, named after the task"} | known},
+        offered={"collection": {"": "new collection, named after the task"} | existing},
     )
 
 
@@ -42,7 +42,7 @@ actions.add_to(
     blueprint,
     (drafts.MAKE,),
     _new_page,
-    then={"make_task": lambda made: redirect(url_for("organise.show", slug=made[0].slug), 303)},
+    then={"make_task": lambda created: redirect(url_for("organise.show", slug=created[0].slug), 303)},
     refusals=(LeaderboardError,),
     who=ORGANISER,
 )

@@ -99,14 +99,14 @@ def topic(slug: str, topic_id: str) -> ResponseReturnValue:
 
 
 def _topic_page(slug: str, topic_id: str, error: LeaderboardError | None = None) -> str:
-    task, found = pages.topic_form(reading(), viewer(), slug, topic_id)
+    task, task_topic = pages.topic_form(reading(), viewer(), slug, topic_id)
     return render_template(
         "tasks/topic.html",
         task=task,
-        topic=found,
+        topic=task_topic,
         error=error,
         asked=fields.of(TopicText),
-        typed=request.form if error else {part: getattr(found, part) for part in board_measures.PARTS},
+        typed=request.form if error else {part: getattr(task_topic, part) for part in board_measures.PARTS},
     )
 
 
@@ -138,7 +138,7 @@ actions.add_to(
         **dict.fromkeys(
             ("archive_task", "unarchive_task"), lambda _, slug: redirect(saved(slug, "life"), 303)
         ),
-        "clone_task": lambda made, slug: redirect(url_for("organise.show", slug=made.slug), 303),
+        "clone_task": lambda copy, slug: redirect(url_for("organise.show", slug=copy.slug), 303),
         "discard_task": lambda *_, slug: redirect(url_for("tasks.index"), 303),
     },
 )

@@ -102,12 +102,12 @@ class _Reading:
             self.add(part, problems)
             return None
 
-    def add(self, part: Part, found: Collection[Problem]) -> None:
+    def add(self, part: Part, problems: Collection[Problem]) -> None:
         """Keep problems of a part."""
         name = self.files[part].name
         self.problems += [
             replace(problem, rule=f"In {shown(name)}: {problem.rule}") if name else problem
-            for problem in found
+            for problem in problems
         ]
 
 

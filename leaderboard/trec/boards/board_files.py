@@ -149,7 +149,7 @@ class BoardFile:
 
 
 def read_board(
-    path: Path, known: Known | None = None, order: str = "", limits: Limits = DEFAULT_LIMITS
+    path: Path, reference: Known | None = None, order: str = "", limits: Limits = DEFAULT_LIMITS
 ) -> BoardFile:
     """A board file, or a folder of them; columns are in the order named, or in the one that is found.
 
@@ -157,7 +157,7 @@ def read_board(
     that is not a number makes its measure unusable, which is a warning. Raises Invalid, with up to 25
     problems, for an ambiguous order, a run or topic that is not known, and a cell with two values.
     """
-    reader = _Reader(known or Known())
+    reader = _Reader(reference or Known())
     files = sorted(file for file in path.iterdir() if file.is_file()) if path.is_dir() else [path]
     for file in files:
         reader.read(file, order, limits)

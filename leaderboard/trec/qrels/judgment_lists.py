@@ -57,8 +57,8 @@ def opensearch(judged: Judged, titles: Mapping[str, str], name: str) -> str:
 
 def _rated(judged: Judged, titles: Mapping[str, str]) -> Ratings:
     """Query and ratings of each topic: ratings start at 0, so negative grades have none."""
-    known = {topic: " ".join(titles[topic].split()) for topic in by_query(titles).values()}
+    queries = {topic: " ".join(titles[topic].split()) for topic in by_query(titles).values()}
     for topic, grades in judged.items():
         ratings = {docno.decode(): grade for docno, grade in sorted(grades.items()) if grade >= 0}
         if ratings:
-            yield known.get(topic, topic), ratings
+            yield queries.get(topic, topic), ratings

@@ -585,11 +585,11 @@ def _json(source: Source, kind: Kind, limits: Limits, asked: Asked) -> Converted
 
 def _judgment_lists(loaded: object) -> Pairs | None:
     """The ratings of a judgment list of OpenSearch as topic -> docno -> grade; None for another value."""
-    found = dict(loaded).get("judgmentRatings") if isinstance(loaded, _Object) else None
-    if not isinstance(found, list) or not all(isinstance(each, _Object) for each in found):
+    queries = dict(loaded).get("judgmentRatings") if isinstance(loaded, _Object) else None
+    if not isinstance(queries, list) or not all(isinstance(each, _Object) for each in queries):
         return None
     topics: Pairs = []
-    for each in map(dict, found):
+    for each in map(dict, queries):
         ratings = each.get("ratings")
         if not isinstance(each.get("query"), str) or not isinstance(ratings, list) or not ratings:
             return None

@@ -302,12 +302,12 @@ def value_of(record: Record, alternatives: tuple[tuple[str, ...], ...]) -> tuple
     return "", ""
 
 
-def counted(number: int, what: str, examples: Iterable[str], one: str, many: str = "") -> str:
+def counted(number: int, what: str, examples: Iterable[str], predicate: str, many: str = "") -> str:
     """A number of things with an example, as a sentence; many is the predicate for more than one.
 
     >>> counted(2, "topic", ["7", "8"], "has no title", "have no title")
     '2 topics have no title (for example 7).'
     """
     example = next(iter(examples), "")
-    subject = f"1 {what} {one}" if number == 1 else f"{number:,} {what}s {many or one}"
+    subject = f"1 {what} {predicate}" if number == 1 else f"{number:,} {what}s {many or predicate}"
     return f"{subject}{f' (for example {example})' if example else ''}."

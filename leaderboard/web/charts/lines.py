@@ -52,17 +52,17 @@ class LineChart(Axes):
         values = [dict(curve.points) for curve in self.curves[:count]]
         shared = set.intersection(*map(set, values)) if values else set()
         leads = [
-            sum(all(one[x] > other[x] for other in values if other is not one) for x in shared)
-            for one in values
+            sum(all(points[x] > other[x] for other in values if other is not points) for x in shared)
+            for points in values
         ]
         most = max(leads, default=0)
         return (leads.index(most) if leads else 0, most, len(shared))
 
-    def ahead(self, one: str, other: str) -> int:
+    def ahead(self, name: str, other: str) -> int:
         """At how many places of both curves the first is higher."""
         first, second = (
-            dict(next((curve.points for curve in self.curves if curve.name == name), ()))
-            for name in (one, other)
+            dict(next((curve.points for curve in self.curves if curve.name == curve_name), ()))
+            for curve_name in (name, other)
         )
         return sum(value > second[x] for x, value in first.items() if x in second)
 

@@ -314,12 +314,12 @@ class _Graded:
         if judged is None:
             return cls([None] * len(ranking), (), None, {})
         grades = judged.grades_in(ranking.docnos)
-        known = np.array([UNJUDGED if grade is None else grade for grade in grades], dtype=np.int64)
-        relevant = (np.flatnonzero(known >= level) + 1).tolist()
+        filled = np.array([UNJUDGED if grade is None else grade for grade in grades], dtype=np.int64)
+        relevant = (np.flatnonzero(filled >= level) + 1).tolist()
         return cls(
             grades,
             tuple(relevant),
-            running(known, judged.grades, level),
+            running(filled, judged.grades, level),
             dict(zip(judged.docnos, judged.finders, strict=True)),
         )
 

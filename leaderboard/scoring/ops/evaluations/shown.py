@@ -390,8 +390,8 @@ def both_scores(
     field = and_(*measured, Evaluation.run_id.in_(run_ids))
     own = and_(Evaluation.measure.in_(versions), Evaluation.run_id == run_id)
     rows = stored_scores(session, *_of_source(source), or_(field, own))
-    known = set(run_ids)
-    among = [row for row in rows if (row.measure, row.measure_version) == measure and row.run_id in known]
+    field_ids = set(run_ids)
+    among = [row for row in rows if (row.measure, row.measure_version) == measure and row.run_id in field_ids]
     mine = (row for row in rows if row.run_id == run_id)
     return (
         _on_topics(source, among),

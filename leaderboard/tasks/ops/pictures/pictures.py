@@ -74,8 +74,8 @@ def kind_named(name: str) -> PictureKind:
 
 def heads(session: Session, task_id: int) -> dict[str, PictureHead]:
     """Kind -> what is there of it."""
-    found = session.scalars(select(TaskPicture).where(TaskPicture.task_id == task_id))
-    return {row.kind: _head(row) for row in found}
+    rows = session.scalars(select(TaskPicture).where(TaskPicture.task_id == task_id))
+    return {row.kind: _head(row) for row in rows}
 
 
 def read(session: Session, viewer: Viewer, slug: str, address: str) -> PictureFile:
@@ -108,7 +108,7 @@ def stamp(head: PictureHead | None) -> str:
 
 
 def put(
-    session: Session, viewer: Viewer, slug: str, kind: str, given: PreparedPicture | None, wanted: PictureText
+    session: Session, viewer: Viewer, slug: str, kind: str, given: PreparedPicture | None, text: PictureText
 ) -> PictureHead:
     """Give the task a logo or a picture, or, without new bytes, the one it has another text.
 
@@ -119,8 +119,8 @@ def put(
     lock_row(session, Task, task.id)
     row = _row(session, task, kind_named(kind))
     before = _head(row) if row else None
-    _refuse_unseen(session, viewer, task, kind, before, wanted)
-    alt, at = _checked(kind, wanted, has_file=given is not None or row is not None), now(session)
+    _refuse_unseen(session, viewer, task, kind, before, text)
+    alt, at = _checked(kind, text, has_file=given is not None or row is not None), now(session)
     if row is None:
         row = TaskPicture(task_id=task.id, kind=kind)
     row.alt, row.created_at = alt, at
@@ -130,7 +130,7 @@ def put(
     session.add(row)
     session.flush()
     after = _head(row)
-    _note(session, viewer, task, kind, before, after, wanted)
+    _note(session, viewer, task, kind, before, after, text)
     return after
 
 
