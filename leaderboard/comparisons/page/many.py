@@ -234,10 +234,10 @@ COMPUTE = requests.computing(
 
 
 def _method(key: str) -> Method:
-    known = {method.key: method for method in methods.choices()}
-    if key not in known:
-        raise Invalid(f"Runs cannot be compared by {key!r}; choose one of {', '.join(known)}.")
-    return known[key]
+    by_key = {method.key: method for method in methods.choices()}
+    if key not in by_key:
+        raise Invalid(f"Runs cannot be compared by {key!r}; choose one of {', '.join(by_key)}.")
+    return by_key[key]
 
 
 def _standing(session: Session, table: ScoreTable, by: Method) -> Standing | WaitingResult:
@@ -262,8 +262,8 @@ def _overlaps(session: Session, table: ScoreTable) -> FloatArray | WaitingResult
     if isinstance(result, WaitingResult):
         return result
     if result is None:
-        made = ranking_overlaps.compute(session, asked.run_ids, table.source, lambda share: None)
-        result = requests.kept.put(asked.digest, made)
+        arrays = ranking_overlaps.compute(session, asked.run_ids, table.source, lambda share: None)
+        result = requests.kept.put(asked.digest, arrays)
     order = [runs.index(run) for run in table.runs]
     overlaps: FloatArray = square(result["rbo"].astype(np.float64), len(runs), mirrored=1, diagonal=1.0)
     return overlaps[np.ix_(order, order)]

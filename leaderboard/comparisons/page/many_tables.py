@@ -229,12 +229,12 @@ def runs(page: ManyComparison) -> Table[ComparisonRow]:
 
 def alike(page: ManyComparison) -> Table[Pair]:
     """Table of pairs by decreasing overlap of rankings."""
-    known = [pair for pair in page.pairs if pair.overlap is not None]
+    pairs_with_overlap = [pair for pair in page.pairs if pair.overlap is not None]
     return Table(
         f"{page.slug}-overlaps",
         f"{page.task}: mean RBO over the topics for which at least one run has documents.",
         [*_names(page), Column("rbo", lambda pair: pair.overlap, "RBO", digits=3)],
-        sorted(known, key=lambda pair: -(pair.overlap or 0.0)),
+        sorted(pairs_with_overlap, key=lambda pair: -(pair.overlap or 0.0)),
     )
 
 

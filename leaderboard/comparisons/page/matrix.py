@@ -78,7 +78,7 @@ def matrix_page(session: Session, viewer: Viewer, slug: str, choice: MatrixChoic
     require_details(shown.access)
     rows = tuple(row for row in shown.rows if row.scores.get(shown.sorted_by) is not None)
     standing = shown.standing
-    made = _pairs(standing, rows, choice) if isinstance(standing, Standing) else None
+    pairs = _pairs(standing, rows, choice) if isinstance(standing, Standing) else None
     return MatrixPage(
         **shown.head,
         rows=rows,
@@ -86,10 +86,10 @@ def matrix_page(session: Session, viewer: Viewer, slug: str, choice: MatrixChoic
         measures=comparable(shown.measures),
         measure=shown.by,
         choice=choice,
-        pairs=made,
+        pairs=pairs,
         method=standing.method.title if isinstance(standing, Standing) else "",
         waiting=standing if isinstance(standing, WaitingResult) else None,
-        why_not="" if made or not shown.sentences else shown.sentences[0],
+        why_not="" if pairs or not shown.sentences else shown.sentences[0],
     )
 
 
@@ -133,8 +133,8 @@ def _correlations(standing: Standing) -> FloatArray:
     product = 2 * np.outer(half, half)
     with np.errstate(divide="ignore", invalid="ignore"):
         alike = (half[:, None] ** 2 + half[None, :] ** 2 - apart**2) / product
-    known: FloatArray = np.nan_to_num(np.clip(alike, -1, 1), nan=0.0, posinf=0.0, neginf=0.0)
-    return known
+    correlations: FloatArray = np.nan_to_num(np.clip(alike, -1, 1), nan=0.0, posinf=0.0, neginf=0.0)
+    return correlations
 
 
 def _by_topics(alike: FloatArray) -> list[int]:
@@ -150,12 +150,12 @@ def _by_topics(alike: FloatArray) -> list[int]:
     near = alike.astype(float)
     np.fill_diagonal(near, -np.inf)
     while len(groups) > 1:
-        one, two = sorted(divmod(int(np.argmax(near)), len(groups)))
-        first, second = len(groups[one]), len(groups[two])
-        joined = (first * near[one] + second * near[two]) / (first + second)
-        near[one], near[:, one] = joined, joined
-        near[one, one] = -np.inf
-        near = np.delete(np.delete(near, two, axis=0), two, axis=1)
-        better, worse = sorted((groups[one], groups.pop(two)), key=min)
-        groups[one] = better + worse
+        first, second = sorted(divmod(int(np.argmax(near)), len(groups)))
+        first_size, second_size = len(groups[first]), len(groups[second])
+        joined = (first_size * near[first] + second_size * near[second]) / (first_size + second_size)
+        near[first], near[:, first] = joined, joined
+        near[first, first] = -np.inf
+        near = np.delete(np.delete(near, second, axis=0), second, axis=1)
+        better, worse = sorted((groups[first], groups.pop(second)), key=min)
+        groups[first] = better + worse
     return groups[0]

@@ -38,72 +38,72 @@ from leaderboard.trec.read.columns import Int32
 from leaderboard.trec.read.kernel import Block
 
 
-def sentences(found: Gated, run: str, baseline: str, digits: int) -> list[str]:
+def sentences(gated: Gated, run: str, baseline: str, digits: int) -> list[str]:
     """The verdict, what it rests on, and what more topics would do."""
     texts = (
-        verdict_sentence(found, run, baseline),
-        evidence_sentence(found, digits),
-        power_sentences(found, baseline),
+        verdict_sentence(gated, run, baseline),
+        evidence_sentence(gated, digits),
+        power_sentences(gated, baseline),
     )
     return [sentence for sentence in texts if sentence]
 
 
-def verdict_sentence(found: Gated, run: str, baseline: str) -> str:
+def verdict_sentence(gated: Gated, run: str, baseline: str) -> str:
     """The verdict, and what may be misread in it."""
-    by_more = f"than {baseline} by more than {found.margin:g}"
-    if found.verdict == "better":
+    by_more = f"than {baseline} by more than {gated.margin:g}"
+    if gated.verdict == "better":
         return f"{run} is better than {baseline}."
-    if found.verdict == "no worse":
+    if gated.verdict == "no worse":
         return (
-            f"{run} is no worse {by_more}.{' It is worse, but within the margin.' if found.is_loss else ''}"
+            f"{run} is no worse {by_more}.{' It is worse, but within the margin.' if gated.is_loss else ''}"
         )
-    if found.verdict == "worse":
+    if gated.verdict == "worse":
         return f"{run} is worse {by_more}."
-    topics = "One topic" if found.topics == 1 else f"These {found.topics:,} topics"
-    loss = " It is worse, but perhaps within the margin." if found.is_loss else ""
+    topics = "One topic" if gated.topics == 1 else f"These {gated.topics:,} topics"
+    loss = " It is worse, but perhaps within the margin." if gated.is_loss else ""
     return f"{topics} cannot tell whether {run} is worse {by_more}.{loss}"
 
 
-def evidence_sentence(found: Gated, digits: int) -> str:
+def evidence_sentence(gated: Gated, digits: int) -> str:
     """The difference with both bounds, and their confidence."""
-    difference = f"Difference {found.difference:+.{digits}f}"
-    if found.is_constant:
+    difference = f"Difference {gated.difference:+.{digits}f}"
+    if gated.is_constant:
         return f"{difference} on every topic, so nothing is left to chance."
-    if found.low is None or found.high is None:
+    if gated.low is None or gated.high is None:
         return f"{difference}."
     return (
-        f"{difference}, from {found.low:+.{digits}f} to {found.high:+.{digits}f} (each end with "
+        f"{difference}, from {gated.low:+.{digits}f} to {gated.high:+.{digits}f} (each end with "
         f"{1 - ALPHA:.0%} confidence)."
     )
 
 
-def power_sentences(found: Gated, baseline: str) -> str:
+def power_sentences(gated: Gated, baseline: str) -> str:
     """Power with these topics, and the number that would settle it; empty where nothing varies."""
-    if found.power is None or found.is_constant:
+    if gated.power is None or gated.is_constant:
         return ""
     sentences = [
-        f"Power: over {found.topics:,} topics, a run as good as {baseline} is found no worse "
-        f"{found.power:.0%} of the time."
+        f"Power: over {gated.topics:,} topics, a run as good as {baseline} is found no worse "
+        f"{gated.power:.0%} of the time."
     ]
-    if found.topics_for_power is not None and found.power < POWER:
-        sentences.append(f"{POWER:.0%} takes {found.topics_for_power:,} topics.")
-    if found.verdict == "cannot tell":
-        sentences.append(undecided_pair(found.topics, found.topics_needed))
+    if gated.topics_for_power is not None and gated.power < POWER:
+        sentences.append(f"{POWER:.0%} takes {gated.topics_for_power:,} topics.")
+    if gated.verdict == "cannot tell":
+        sentences.append(undecided_pair(gated.topics, gated.topics_needed))
     return " ".join(sentences)
 
 
-def margin_facts(found: Gated) -> dict[str, Any]:
+def margin_facts(gated: Gated) -> dict[str, Any]:
     """The verdict as plain values at full precision."""
     return {
-        "verdict": found.verdict,
-        "margin": found.margin,
-        "difference": found.difference,
-        "interval": [found.low, found.high],
-        "p": found.p._asdict(),
-        "level": found.levels.no_worse,
-        "power": found.power,
-        "topics_for_power": found.topics_for_power,
-        "topics_needed": found.topics_needed,
+        "verdict": gated.verdict,
+        "margin": gated.margin,
+        "difference": gated.difference,
+        "interval": [gated.low, gated.high],
+        "p": gated.p._asdict(),
+        "level": gated.levels.no_worse,
+        "power": gated.power,
+        "topics_for_power": gated.topics_for_power,
+        "topics_needed": gated.topics_needed,
     }
 
 
@@ -182,12 +182,15 @@ def paired_rankings(
     """
     topics = source.topics[:MOST_TOPICS]
     blocks = [_blocks(session, source, run_id, topics) for run_id in (first, second)]
-    one, two = (_rankings_of(of_run, topics, source.dialect) for of_run in blocks)
-    ties = _topics_with_ties(one), _topics_with_ties(two)
+    first_rankings, second_rankings = (_rankings_of(of_run, topics, source.dialect) for of_run in blocks)
+    ties = _topics_with_ties(first_rankings), _topics_with_ties(second_rankings)
     alike = None
     with_ties: dict[str, FloatArray] = {}
-    if one or two:
-        sides = [[ranking.get(topic, _NOTHING) for topic in topics] for ranking in (one, two)]
+    if first_rankings or second_rankings:
+        sides = [
+            [ranking.get(topic, _NOTHING) for topic in topics]
+            for ranking in (first_rankings, second_rankings)
+        ]
         first_docnos, second_docnos = ([docnos for docnos, _ in side] for side in sides)
         first_scores, second_scores = ([scores for _, scores in side] for side in sides)
         shared = [shared_places(*pair) for pair in zip(first_docnos, second_docnos, strict=True)]
@@ -214,11 +217,14 @@ def paired_topic(
 ) -> PairedTopic:
     """Both rankings of one topic with grades and titles, by run id."""
     grades = grades_of(session, source.revision_id, topic)
-    one, two = (_docnos_of(session, source, run_id, topic) for run_id in (first, second))
-    stored = collections.texts(session, collection_id, [*one[:SHOWN], *two[:SHOWN]])
+    first_docnos, second_docnos = (_docnos_of(session, source, run_id, topic) for run_id in (first, second))
+    stored = collections.texts(session, collection_id, [*first_docnos[:SHOWN], *second_docnos[:SHOWN]])
     titles = {docno: document.title for docno, document in stored.items()}
-    sides = _side(one, two, grades, titles), _side(two, one, grades, titles)
-    return PairedTopic(*sides, (len(one), len(two)))
+    sides = (
+        _side(first_docnos, second_docnos, grades, titles),
+        _side(second_docnos, first_docnos, grades, titles),
+    )
+    return PairedTopic(*sides, (len(first_docnos), len(second_docnos)))
 
 
 def _docnos_of(session: Session, source: Source, run_id: int, topic: str) -> list[str]:
@@ -418,8 +424,8 @@ def pair_page(
     edition = session.get_one(Edition, table.source.edition_id)
     ranks = kinds.of(task.kind).ranks_documents
     rows = {run.run_id: place for place, run in enumerate(table.runs)}
-    one, two = table.scores[rows[first]], table.scores[rows[second]]
-    scores = _compared(one, two, _seed(table), table.sign)
+    first_scores, second_scores = table.scores[rows[first]], table.scores[rows[second]]
+    scores = _compared(first_scores, second_scores, _seed(table), table.sign)
     rankings = (
         _rankings(session, table, (rows[first], rows[second]), task.level, p) if ranks else no_rankings()
     )
@@ -440,27 +446,31 @@ def pair_page(
             else None
         ),
         p=p,
-        gated=_gated(one, two, margin, table.measure),
+        gated=_gated(first_scores, second_scores, margin, table.measure),
         people=side_by_side.results(session, viewer, task, table.access, first, second),
     )
 
 
-def _whose_scores(one: FloatArray, two: FloatArray, seed: int, sign: int) -> tuple[bytes, bytes, int, int]:
-    return one.tobytes(), two.tobytes(), seed, sign
+def _whose_scores(
+    first_scores: FloatArray, second_scores: FloatArray, seed: int, sign: int
+) -> tuple[bytes, bytes, int, int]:
+    return first_scores.tobytes(), second_scores.tobytes(), seed, sign
 
 
 # The same pair is requested for other topics, another p and other readers.
 @keep_by(_whose_scores)
-def _compared(one: FloatArray, two: FloatArray, seed: int, sign: int) -> TwoRuns:
-    return compare_scores(one, two, seed=seed, lower_is_better=sign < 0)
+def _compared(first_scores: FloatArray, second_scores: FloatArray, seed: int, sign: int) -> TwoRuns:
+    return compare_scores(first_scores, second_scores, seed=seed, lower_is_better=sign < 0)
 
 
-def _gated(one: FloatArray, two: FloatArray, margin: float | None, measure: MeasureColumn) -> Gated | None:
+def _gated(
+    first_scores: FloatArray, second_scores: FloatArray, margin: float | None, measure: MeasureColumn
+) -> Gated | None:
     if margin is None and _is_from_0_to_1(measure.key):
         margin = ROPE
     if margin is None:
         return None
-    (gated,) = gate([Compared(one, two, margin, measure.sign < 0)])
+    (gated,) = gate([Compared(first_scores, second_scores, margin, measure.sign < 0)])
     return gated
 
 
@@ -519,12 +529,12 @@ def _topics(
         TopicPair(
             topic_id=topic,
             title=title.get(topic, ""),
-            first=one,
-            second=two,
-            difference=one - two,
+            first=first_score,
+            second=second_score,
+            difference=first_score - second_score,
             alike=alike.get(topic, {}),
             compat=compat.get(topic),
         )
-        for topic, one, two in scores
+        for topic, first_score, second_score in scores
     ]
     return tuple(sorted(rows, key=lambda row: (-table.sign * row.difference, row.topic_id)))

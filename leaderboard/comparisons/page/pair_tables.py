@@ -132,7 +132,7 @@ def _alike(table: ScoreTable, standing: Standing) -> list[str]:
 
 
 def _named(pairs_of_runs: Sequence[tuple[str, str]]) -> str:
-    named = [f"{one} and {two}" for one, two in pairs_of_runs[:MOST_NAMED]]
+    named = [f"{first} and {second}" for first, second in pairs_of_runs[:MOST_NAMED]]
     more = len(pairs_of_runs) - len(named)
     return "; ".join([*named, *([f"and {more:,} more pairs"] if more else [])])
 
@@ -224,7 +224,9 @@ def facts(page: PairPage) -> dict[str, Any]:
             for side, values in zip("ab", page.rankings.compat, strict=True)
         },
         "overlap_by_depth": [] if alike is None else alike.overlap_by_depth.tolist(),
-        "precision_at_recall": {f"{recall:g}": [one, two] for recall, one, two in _recall_rows(page)},
+        "precision_at_recall": {
+            f"{recall:g}": [first, second] for recall, first, second in _recall_rows(page)
+        },
         "by_topic": {
             topic.topic_id: {"a": topic.first, "b": topic.second, "rankings": topic.alike}
             for topic in page.topics
@@ -234,23 +236,23 @@ def facts(page: PairPage) -> dict[str, Any]:
 
 def topics(page: PairPage) -> Table[TopicPair]:
     """Table of both scores by topic, by decreasing difference, with similarity of rankings."""
-    one, two, digits = page.first.name, page.second.name, page.measure.digits
+    first, second, digits = page.first.name, page.second.name, page.measure.digits
     alike = page.rankings.comparison
     keys = [*(alike.by_topic if alike is not None else ()), *page.rankings.with_ties]
     return Table(
-        f"{one}-{two}",
+        f"{first}-{second}",
         (
-            f"{page.task}: {page.measure.key} of {one} and {two} by topic, under {_under(page)}; "
+            f"{page.task}: {page.measure.key} of {first} and {second} by topic, under {_under(page)}; "
             f"{page.measure.direction} is better."
         ),
         [
             Column("topic", lambda row: row.topic_id, "Topic"),
             Column("title", lambda row: row.title, "Title", shown=~Place.PRINT),
-            Column(one, lambda row: row.first, digits=digits, group="first"),
-            Column(two, lambda row: row.second, digits=digits, group="second"),
+            Column(first, lambda row: row.first, digits=digits, group="first"),
+            Column(second, lambda row: row.second, digits=digits, group="second"),
             Column("difference", lambda row: row.difference, "Difference", digits=digits),
             *(_of_rankings(page, key) for key in keys),
-            *(_compat(name, at) for at, name in enumerate((one, two))),
+            *(_compat(name, at) for at, name in enumerate((first, second))),
         ],
         page.topics,
     )
@@ -401,8 +403,8 @@ def _meaning(name: str) -> str:
 
 
 def _recall_rows(page: PairPage) -> list[tuple[float, float, float]]:
-    one, two = (points.tolist() for points in page.rankings.precision)
-    return list(zip(RECALLS, one, two, strict=True))
+    first, second = (points.tolist() for points in page.rankings.precision)
+    return list(zip(RECALLS, first, second, strict=True))
 
 
 def _p(p: float | None) -> str | None:

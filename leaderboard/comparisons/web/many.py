@@ -106,7 +106,7 @@ def _matrix(page: ManyComparison) -> Matrix:
             notes[cell.first][cell.second] = _note(page, cell)
             lines[cell.first][cell.second] = _lines(page, cell)
             links[cell.first][cell.second] = _link(page, cell) if count <= LINKS_UP_TO else None
-    made = matrix(
+    verdict_matrix = matrix(
         [row.run.name for row in page.runs],
         page.verdicts,
         notes=notes if count <= NOTES_UP_TO else None,
@@ -114,18 +114,21 @@ def _matrix(page: ManyComparison) -> Matrix:
         hrefs=[url_for("runs.show", run_id=row.run.run_id) for row in page.runs],
         cell_hrefs=links if count <= LINKS_UP_TO else None,
     )
-    return made if count <= NOTES_UP_TO else _without_labels(made)
+    return verdict_matrix if count <= NOTES_UP_TO else _without_labels(verdict_matrix)
 
 
-def _without_labels(made: Matrix) -> Matrix:
+def _without_labels(verdict_matrix: Matrix) -> Matrix:
     """The matrix without tooltips, which would be most of the page for many runs."""
-    rows = (replace(row, cells=tuple(replace(cell, label="") for cell in row.cells)) for row in made.rows)
-    return replace(made, rows=tuple(rows))
+    rows = (
+        replace(row, cells=tuple(replace(cell, label="") for cell in row.cells))
+        for row in verdict_matrix.rows
+    )
+    return replace(verdict_matrix, rows=tuple(rows))
 
 
 def _link(page: ManyComparison, pair: Pair) -> str:
-    one, two = (page.runs[place].run.run_id for place in (pair.first, pair.second))
-    return url_for("comparisons.compare", slug=page.slug, a=one, b=two)
+    first_id, second_id = (page.runs[place].run.run_id for place in (pair.first, pair.second))
+    return url_for("comparisons.compare", slug=page.slug, a=first_id, b=second_id)
 
 
 def _note(page: ManyComparison, pair: Pair) -> str:
