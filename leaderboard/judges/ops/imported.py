@@ -101,10 +101,10 @@ def from_file(
         raise Invalid(
             f"{file_name} has only values over all topics. A reference needs a value for every topic."
         )
-    known = read_declared(declared, "run") if declared is not None else {}
-    if strangers := [run for run in known if run not in reference.runs]:
+    facts_by_run = read_declared(declared, "run") if declared is not None else {}
+    if strangers := [run for run in facts_by_run if run not in reference.runs]:
         raise Invalid(f"Facts are declared for run {strangers[0]!r}, which is not in the reference.")
-    kept = KeptReference(reference, file_name, known, is_machine)
+    kept = KeptReference(reference, file_name, facts_by_run, is_machine)
     require_topics(session, task, reference)
     return of_reference(kept, file_name)
 
@@ -117,7 +117,7 @@ def _judges_task(session: Session, viewer: Viewer, slug: str) -> Task:
 
 
 def _column(edition: Edition, measure: str) -> MeasureColumn:
-    keys = [one["key"] for one in edition.measures]
+    keys = [edition_measure["key"] for edition_measure in edition.measures]
     by = column(parse(measure or edition.primary_measure))
     if by.key not in keys:
         raise Invalid(f"The board has no measure {by.key}; it has {', '.join(keys)}.")
@@ -163,8 +163,8 @@ def require_topics(session: Session, task: Task, reference: Reference) -> None:
     """Raise Conflict for a reference of too few runs, Invalid for topics that the task does not have."""
     if len(reference.runs) < FEWEST_RUNS:
         raise Conflict(f"A reference needs at least {FEWEST_RUNS} runs; this one has {len(reference.runs)}.")
-    known = set(session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id)))
-    strangers = [topic for topic in reference.topics if topic not in known]
+    task_topics = set(session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id)))
+    strangers = [topic for topic in reference.topics if topic not in task_topics]
     if strangers:
         problem = Problem(
             "The task has no such topic.",
@@ -310,9 +310,9 @@ def add_board(
     if not isinstance(board, KeptBoard) or not are_labels(labels):
         raise Invalid(f"{file.name} is not the board made from a judge's labels. Download the bundle again.")
     board = _under(board, names)
-    given, known = board.board, kept.reference
-    is_its = set(given.runs) <= set(known.runs) and set(given.topics) <= set(known.topics)
-    if not is_its or board.primary != known.measure:
+    given, reference = board.board, kept.reference
+    is_its = set(given.runs) <= set(reference.runs) and set(given.topics) <= set(reference.topics)
+    if not is_its or board.primary != reference.measure:
         raise Invalid(
             f"{file.name} does not match its reference's runs, topics and measure. Download the bundle again."
         )
@@ -331,12 +331,12 @@ def are_places(boards: object, revisions: Collection[int]) -> bool:
     if not isinstance(boards, list):
         return False
     return all(
-        isinstance(one, dict)
-        and one.keys() == keys
-        and type(one["revision_id"]) is int
-        and one["revision_id"] in revisions
-        and one["dialect"] in DIALECTS
-        for one in boards
+        isinstance(place, dict)
+        and place.keys() == keys
+        and type(place["revision_id"]) is int
+        and place["revision_id"] in revisions
+        and place["dialect"] in DIALECTS
+        for place in boards
     )
 
 
@@ -352,9 +352,9 @@ def are_labels(packed: bytes) -> bool:
 
 
 def _under(board: KeptBoard, names: Mapping[str, str]) -> KeptBoard:
-    made = renamed(board, names)
-    assert isinstance(made, KeptBoard), "a board stays one"
-    return made
+    renamed_board = renamed(board, names)
+    assert isinstance(renamed_board, KeptBoard), "a board stays one"
+    return renamed_board
 
 
 def _read_reference(file: BundleText) -> KeptReference:

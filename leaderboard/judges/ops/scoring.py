@@ -37,8 +37,8 @@ from leaderboard.trec.boards.packing import KeptBoard, KeptReference, pack_board
 def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
     """All missing scores of the run, by the measures of a plan; raises Damaged."""
     reference, board = _both(plan, _sent(database, run_id, plan), RunSource(database))
-    made = pack_board(board) if plan.lacks_hits and board is not None else None
-    return RunScores(scores(reference, board, [measure["key"] for measure in plan.missing]), made)
+    packed = pack_board(board) if plan.lacks_hits and board is not None else None
+    return RunScores(scores(reference, board, [measure["key"] for measure in plan.missing]), packed)
 
 
 def again(database: Database, run_id: int, plan: Plan, stored: bytes | None) -> tuple[Sequence[str], Again]:
@@ -179,10 +179,10 @@ def find_bounds(
 ) -> Mapping[int, float | None] | WaitingResult:
     """Run id -> lower bound, None if undefined; or the progress; one statement."""
     request = request_of(source, runs)
-    found = requests.find(session, request)
-    if isinstance(found, WaitingResult):
-        return found
-    pairs = zip(request.run_ids, found["least"].tolist(), strict=True)
+    bounds = requests.find(session, request)
+    if isinstance(bounds, WaitingResult):
+        return bounds
+    pairs = zip(request.run_ids, bounds["least"].tolist(), strict=True)
     return {run_id: None if np.isnan(least) else least for run_id, least in pairs}
 
 
@@ -197,7 +197,7 @@ def compute_bounds(
     least = np.full(len(run_ids), np.nan)
     for at, run_id in enumerate(run_ids):
         if (kept := boards.get(run_id)) is not None:
-            found = least_of(kept.board, kept.primary, reference)
-            least[at] = np.nan if found is None else found
+            bound = least_of(kept.board, kept.primary, reference)
+            least[at] = np.nan if bound is None else bound
         progress((at + 1) / len(run_ids))
     return {"least": least}

@@ -146,8 +146,8 @@ def read(
             form = form_of(path, rules.kept.reference.runs, limits)
             if form != "board":
                 return run_sources.checked(path, form, rules, limits, is_brought=is_brought)
-            known = Known(frozenset(rules.kept.reference.runs), frozenset(rules.topics))
-            board = read_board(path, known, limits=limits)
+            expected = Known(frozenset(rules.kept.reference.runs), frozenset(rules.topics))
+            board = read_board(path, expected, limits=limits)
             primary = _primary(path, board, limits)
         except Invalid as error:
             return Report(error.problems or (Problem(error.message, _remedy(error)),)), None
@@ -186,17 +186,17 @@ def _checked_archive(
 
 def _primary(path: Path, board: BoardFile, limits: Limits) -> str:
     """The primary measure: named in the file, or its only one; raises Invalid otherwise."""
-    found = [
+    named_measures = [
         match[1] for _, line in numbered_lines(path, limits) if (match := _PRIMARY.fullmatch(line.strip()))
     ]
     measures = ", ".join(map(shown, board.measures)) or "no usable ones"
-    if len(set(found)) > 1 or (found and found[0] not in board.measures):
+    if len(set(named_measures)) > 1 or (named_measures and named_measures[0] not in board.measures):
         rule = f"The primary measure must be one of the file: {measures}."
-        raise _refused(Problem(rule, PRIMARY_REMEDY, field="primary", value=shown(found[0])))
-    if not found and len(board.measures) != 1:
+        raise _refused(Problem(rule, PRIMARY_REMEDY, field="primary", value=shown(named_measures[0])))
+    if not named_measures and len(board.measures) != 1:
         rule = f"The file has {len(board.measures)} measures ({measures}). Name the primary one."
         raise _refused(Problem(rule, PRIMARY_REMEDY, field="primary"))
-    return found[0] if found else board.measures[0]
+    return named_measures[0] if named_measures else board.measures[0]
 
 
 def _refused(problem: Problem) -> Invalid:

@@ -80,14 +80,14 @@ def of_runs(session: Session, runs: Iterable[tuple[int, str]], edition: Edition)
     Excludes judges whose labels are not scored yet.
     """
     names = dict(runs)
-    made = and_(
+    under_edition = and_(
         Alignment.run_id == JudgeBoard.run_id,
         Alignment.revision_id == edition.revision_id,
         Alignment.dialect == edition.dialect,
     )
     boards = (
         select(JudgeBoard.run_id, func.coalesce(Alignment.body, JudgeBoard.body))
-        .outerjoin(Alignment, made)
+        .outerjoin(Alignment, under_edition)
         .where(JudgeBoard.run_id.in_(names))
         .order_by(JudgeBoard.run_id)
     )
@@ -185,9 +185,9 @@ def _matched(rows: Sequence[Found], digests: Sequence[str], names: Sequence[str]
         alike = [row for row in left if row[2] == digest]
         if not alike:
             return None
-        one = next((row for row in alike if row[1] == name), alike[0])
-        left.remove(one)
-        chosen.append(one[0])
+        match = next((row for row in alike if row[1] == name), alike[0])
+        left.remove(match)
+        chosen.append(match[0])
     return tuple(chosen)
 
 
@@ -213,10 +213,10 @@ def _sees(session: Session, viewer: Viewer, task: Task) -> bool:
     """Whether the viewer may see the scores of a task by topic."""
     try:
         # An edition or phase requested for the judge task does not apply to this task.
-        known, access = policy.visible_task(session, replace(viewer, edition=None, phase=""), task.slug)
+        seen_task, access = policy.visible_task(session, replace(viewer, edition=None, phase=""), task.slug)
     except (NotFound, Forbidden, SignInNeeded):
         return False
-    return known.id == task.id and access.details
+    return seen_task.id == task.id and access.details
 
 
 UNTOLD = "a board that is not named here"
@@ -251,7 +251,12 @@ def named(session: Session, task_id: int) -> tuple[frozenset[str], frozenset[str
     of_task = revisions.where(Qrels.task_id == task_id, Qrels.kind == sending.LINE)
     kept = [sending.of_revision(session, revision_id) for revision_id in session.scalars(of_task).all()]
     runs = frozenset(run for kept_reference in kept for run in kept_reference.reference.runs)
-    return runs, frozenset(declared.team for one in kept for declared in one.facts.values() if declared.team)
+    return runs, frozenset(
+        declared.team
+        for kept_reference in kept
+        for declared in kept_reference.facts.values()
+        if declared.team
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,14 +278,14 @@ class ExportedJudge:
     def record(self) -> dict[str, Any]:
         """The fields of its record that are not columns: its files, and the digest of rewritten contents."""
         sent = self._sent()
-        made: dict[str, Any] = {}
+        record: dict[str, Any] = {}
         if self.tag is not None:
-            made["ranking_sha256"] = sent.sha256
+            record["ranking_sha256"] = sent.sha256
         elif isinstance(sent, KeptAnswerLabels):
-            made["labels"] = f"{FOLDER}/{self.name}.labels.json"
+            record["labels"] = f"{FOLDER}/{self.name}.labels.json"
         if boards := [{**place, "file": path} for place, path, _ in self._boards(sent)]:
-            made["boards"] = boards
-        return made
+            record["boards"] = boards
+        return record
 
     def anew(self) -> bytes:
         """Its submission as one text, without any names."""

@@ -184,7 +184,9 @@ def seen_judges(session: Session, viewer: Viewer, slug: str, rank_by: str = "") 
 
 def head_of(head: ReferencePage) -> dict[str, Any]:
     """The shared head of the pages of judges, by name."""
-    return {one.name: getattr(head, one.name) for one in dataclasses.fields(ReferencePage)}
+    return {
+        head_field.name: getattr(head, head_field.name) for head_field in dataclasses.fields(ReferencePage)
+    }
 
 
 def line_of(viewer: Viewer, seen: SeenJudges, name: str) -> JudgeLine:
@@ -215,10 +217,10 @@ def _names(judged: JudgedField) -> list[str]:
 def _rank_by(asked: str, primary: str) -> RankBy:
     if not asked:
         return fields.BY_MEASURE.get(primary, "tau_b")
-    found = next((by for by in RANKED_BY if by == asked), None)
-    if found is None:
+    rank_by = next((by for by in RANKED_BY if by == asked), None)
+    if rank_by is None:
         raise Invalid(f"Judges cannot be ranked by {asked[:40]!r}. Choose one of {', '.join(RANKED_BY)}.")
-    return found
+    return rank_by
 
 
 def _reference(session: Session, shown: ShownEdition) -> KeptReference | None:
@@ -241,11 +243,11 @@ def _least(
     reference = seen.kept.reference
     if boards and scoring.is_slow(len(rows), *reference.scores.shape):
         digests = {run_id: row.ranking_sha256 for run_id, row in rows.items()}
-        found = scoring.find_bounds(session, seen.source, digests)
-        if not isinstance(found, WaitingResult):
-            return None, found
-        if found.state in ("queued", "running"):
-            return found, {}
+        bounds = scoring.find_bounds(session, seen.source, digests)
+        if not isinstance(bounds, WaitingResult):
+            return None, bounds
+        if bounds.state in ("queued", "running"):
+            return bounds, {}
     plan = agreements.plan_of(seen.task.comparison, seen.primary, reference)
     return None, {
         run_id: agreements.agreement_of(seen.kept, board, plan).least for run_id, board in boards.items()
@@ -254,5 +256,5 @@ def _least(
 
 def _entry(row: Row, board: KeptBoard, least: Mapping[int, float | None]) -> JudgeEntry:
     has_rank = row.kind == RANKED_KIND and row.is_ranked
-    known = least.get(row.run_id)
-    return JudgeEntry(board, declared_of(row), has_rank, known, is_least_known=row.run_id in least)
+    bound = least.get(row.run_id)
+    return JudgeEntry(board, declared_of(row), has_rank, bound, is_least_known=row.run_id in least)

@@ -191,11 +191,11 @@ def _seen(
         raise NotFound(f"{reference.task.name} has no reference yet to compare labels with.")
     part = _part(sent, reference.kept.reference.measure, requested)
     judgments = reference_labels(session, viewer, reference.kept, part)
-    known, given = judgments.labels.judgments, _as_labels(sent, part, reference.kept.reference.runs)
+    judged, given = judgments.labels.judgments, _as_labels(sent, part, reference.kept.reference.runs)
     labels = replace(
         given,
-        judgments={topic: of_topic for topic, of_topic in given.judgments.items() if topic in known},
-        confidence={topic: of_topic for topic, of_topic in given.confidence.items() if topic in known},
+        judgments={topic: of_topic for topic, of_topic in given.judgments.items() if topic in judged},
+        confidence={topic: of_topic for topic, of_topic in given.confidence.items() if topic in judged},
     )
     return _Seen(reference, row, judgments, labels, sent, part)
 
@@ -206,10 +206,10 @@ def _part(sent: SentLabels, measure: str, requested: str) -> Part | None:
     if isinstance(sent, KeptAnswerLabels) and not parts:
         raise NotFound("Auto-ARGUE’s judgments have no grades to compare.")
     if requested:
-        found = next((part for part in parts if part == requested), None)
-        if found is None:
+        requested_part = next((part for part in parts if part == requested), None)
+        if requested_part is None:
             raise Invalid(f"?part= must be one of {', '.join(parts) or 'none here'}, not {requested[:40]!r}.")
-        return found
+        return requested_part
     is_of_support = "support" in parts and _basis(measure) == "support"
     return "support" if is_of_support else next(iter(parts), None)
 
@@ -233,8 +233,8 @@ def _nuggets(seen: _Seen) -> tuple[NuggetsOfTopic, ...]:
     """The nuggets of both sides on topics with visible judgments."""
     if seen.part != "assignments" or not isinstance(seen.sent, KeptAnswerLabels):
         return ()
-    known, given = seen.judgments.nuggets, seen.sent.answers.judgments.nuggets.topics
-    return hold_nuggets(known, known, given)
+    reference, judge = seen.judgments.nuggets, seen.sent.answers.judgments.nuggets.topics
+    return hold_nuggets(reference, reference, judge)
 
 
 def _head(seen: _Seen, plan: LabelPlan) -> dict[str, Any]:
@@ -260,12 +260,12 @@ def _judged_labels(seen: _Seen, plan: LabelPlan) -> JudgedLabels | None:
 
 
 def _is_comparable(
-    one: Mapping[str, Mapping[bytes, int]], two: Mapping[str, Mapping[bytes, int]], plan: LabelPlan
+    reference: Mapping[str, Mapping[bytes, int]], judge: Mapping[str, Mapping[bytes, int]], plan: LabelPlan
 ) -> bool:
     """Whether any document is included: both sides have one and, unless either is enough, share one."""
-    if not any(one.values()) or not any(two.values()):
+    if not any(reference.values()) or not any(judge.values()):
         return False
-    return plan.union or any(one[topic].keys() & labels.keys() for topic, labels in two.items())
+    return plan.union or any(reference[topic].keys() & labels.keys() for topic, labels in judge.items())
 
 
 def _documents(seen: _Seen, topic_id: str, plan: LabelPlan) -> tuple[LabelledDocument, ...]:
@@ -278,7 +278,10 @@ def _documents(seen: _Seen, topic_id: str, plan: LabelPlan) -> tuple[LabelledDoc
         for docno in docnos
     ]
     return tuple(
-        sorted(documents, key=lambda one: (-abs((one.judge or 0) - (one.reference or 0)), one.docno))
+        sorted(
+            documents,
+            key=lambda document: (-abs((document.judge or 0) - (document.reference or 0)), document.docno),
+        )
     )
 
 
@@ -300,10 +303,10 @@ def _parts(text: str) -> list[str]:
 
 
 def _pair(text: str, between: str, what: str) -> tuple[int, int]:
-    one, _, two = text.partition(between)
-    if not (_GRADE.fullmatch(one) and _GRADE.fullmatch(two)):
+    first, _, second = text.partition(between)
+    if not (_GRADE.fullmatch(first) and _GRADE.fullmatch(second)):
         raise Invalid(f"?{what}= takes pairs of whole numbers such as 2{between}1, not {text[:40]!r}.")
-    return int(one), int(two)
+    return int(first), int(second)
 
 
 LABEL_TABLES_NAMES = {
@@ -503,13 +506,16 @@ def topic_facts(page: LabelledTopicPage) -> dict[str, Any]:
     }
 
 
-def agreement_facts(found: LabelAgreement) -> dict[str, Any]:
+def agreement_facts(agreement: LabelAgreement) -> dict[str, Any]:
     """An agreement of grades as plain values."""
     return {
-        "documents": found.documents,
-        **{key: getattr(found, key) for key in COEFFICIENTS},
-        "levels": [asdict(level) for level in found.levels],
-        "confusion": {"grades": list(found.confusion.grades), "counts": found.confusion.counts.tolist()},
+        "documents": agreement.documents,
+        **{key: getattr(agreement, key) for key in COEFFICIENTS},
+        "levels": [asdict(level) for level in agreement.levels],
+        "confusion": {
+            "grades": list(agreement.confusion.grades),
+            "counts": agreement.confusion.counts.tolist(),
+        },
     }
 
 

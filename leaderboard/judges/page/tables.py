@@ -127,14 +127,14 @@ def judge_topic_page(
     places = np.flatnonzero(aligned.topics == at)
     if not len(places):
         raise NotFound(f"{line.name} lacks topic {topic_id} for some run, so the topic is left out.")
-    one, two = reference.scores[aligned.runs, at], aligned.scores[:, places[0]]
+    reference_scores, judge_scores = reference.scores[aligned.runs, at], aligned.scores[:, places[0]]
     topics = reference.topics
     return JudgeTopicPage(
         **head_of(seen.head),
         judge=line,
         topic_id=topic_id,
         agreement=_topics(seen, line.agreement)[at].agreement,
-        runs=_rated([reference.runs[run] for run in aligned.runs], one, two),
+        runs=_rated([reference.runs[run] for run in aligned.runs], reference_scores, judge_scores),
         previous=topics[at - 1] if at else None,
         following=topics[at + 1] if at + 1 < len(topics) else None,
     )
@@ -147,37 +147,37 @@ def _line(viewer: Viewer, seen: SeenJudges, run_id: int) -> JudgeLine:
     return line_of(viewer, seen, name)
 
 
-def _runs(found: JudgeAgreement) -> tuple[RatedRun, ...]:
+def _runs(agreement: JudgeAgreement) -> tuple[RatedRun, ...]:
     """The shared runs, largest moves first."""
-    if found.moves is None:
+    if agreement.moves is None:
         return ()
-    moves, over = found.moves, None
-    if found.over is not None and found.over.size:
-        over = found.over.mean(axis=1)
+    moves, over = agreement.moves, None
+    if agreement.over is not None and agreement.over.size:
+        over = agreement.over.mean(axis=1)
     return tuple(
         RatedRun(
-            run=found.runs[at],
-            reference=float(found.reference_means[at]),
-            judge=float(found.means[at]),
+            run=agreement.runs[at],
+            reference=float(agreement.reference_means[at]),
+            judge=float(agreement.means[at]),
             reference_rank=int(moves.first_rank[at]),
             judge_rank=int(moves.second_rank[at]),
             move=int(moves.move[at]),
-            reference_range=_range(found.reference_verdicts, at),
-            judge_range=_range(found.verdicts, at),
+            reference_range=_range(agreement.reference_verdicts, at),
+            judge_range=_range(agreement.verdicts, at),
             over=float(over[at]) if over is not None else None,
         )
         for at in moves.order.tolist()
     )
 
 
-def _rated(names: list[str], one: FloatArray, two: FloatArray) -> tuple[RatedRun, ...]:
-    moves = largest_moves(one, two)
+def _rated(names: list[str], reference_scores: FloatArray, judge_scores: FloatArray) -> tuple[RatedRun, ...]:
+    moves = largest_moves(reference_scores, judge_scores)
     order = np.lexsort((moves.second_rank, moves.first_rank)).tolist()
     return tuple(
         RatedRun(
             run=names[at],
-            reference=float(one[at]),
-            judge=float(two[at]),
+            reference=float(reference_scores[at]),
+            judge=float(judge_scores[at]),
             reference_rank=int(moves.first_rank[at]),
             judge_rank=int(moves.second_rank[at]),
             move=int(moves.move[at]),
@@ -186,10 +186,10 @@ def _rated(names: list[str], one: FloatArray, two: FloatArray) -> tuple[RatedRun
     )
 
 
-def _topics(seen: SeenJudges, found: JudgeAgreement) -> tuple[AgreedTopic, ...]:
+def _topics(seen: SeenJudges, agreement: JudgeAgreement) -> tuple[AgreedTopic, ...]:
     reference = seen.head.reference
     assert reference is not None, "a judge is compared with a reference"
-    values = found.by_topic
+    values = agreement.by_topic
     if values is None:
         return tuple(AgreedTopic(topic, None) for topic in reference.topics)
     return tuple(
@@ -383,5 +383,5 @@ def _ranks(line: JudgeLine) -> str | None:
     return None if line.low is None or line.high is None else _dashed((line.low, line.high))
 
 
-def _dashed(found: Range | None) -> str | None:
-    return None if found is None else f"{found[0]}–{found[1]}"
+def _dashed(ranks: Range | None) -> str | None:
+    return None if ranks is None else f"{ranks[0]}–{ranks[1]}"

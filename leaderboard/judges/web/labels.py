@@ -21,13 +21,13 @@ MOST_ROWS = 100
 
 
 def _show_html(page: LabelsPage) -> str:
-    found = http.tables(tables.LABELS_FILES, page)
-    nuggets = found["nugget-words"].rows
+    shown_tables = http.tables(tables.LABELS_FILES, page)
+    nuggets = shown_tables["nugget-words"].rows
     return render_template(
         "judges/labels.html",
         page=page,
         which=tables.which(page),
-        tables=found,
+        tables=shown_tables,
         nuggets=nuggets if "all" in request.args else nuggets[:MOST_ROWS],
         cells=_cells(page.judged_labels.overall if page.judged_labels else None),
         args=kept(STATE),
@@ -67,13 +67,13 @@ def _plan() -> LabelPlan:
     return tables.plan_from(*(request.args.get(name, "") for name in PLAN))
 
 
-def _cells(found: LabelAgreement | None) -> list[tuple[int, list[tuple[int, str]]]]:
+def _cells(agreement: LabelAgreement | None) -> list[tuple[int, list[tuple[int, str]]]]:
     """The confusion table by rows, each cell with its class: darker for more documents."""
-    if found is None:
+    if agreement is None:
         return []
-    counts = found.confusion.counts.tolist()
+    counts = agreement.confusion.counts.tolist()
     most = max(max(row) for row in counts)
     return [
         (grade, [(count, heat_step(count, 0, most)) for count in row])
-        for grade, row in zip(found.confusion.grades, counts, strict=True)
+        for grade, row in zip(agreement.confusion.grades, counts, strict=True)
     ]

@@ -23,7 +23,10 @@ OPERATIONS = actions.operations(
     (*clicks.ACTIONS, clicks.PUBLISH),
     answers={
         "import_log": (LogAnswer, lambda log, **_: _answer(log)),
-        "publish_clicks": (RevisionMade, lambda made, **_: RevisionMade(line=made.line, number=made.number)),
+        "publish_clicks": (
+            RevisionMade,
+            lambda revision, **_: RevisionMade(line=revision.line, number=revision.number),
+        ),
     },
 )
 

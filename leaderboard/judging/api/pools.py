@@ -23,8 +23,8 @@ from leaderboard.web.session import reading, viewer
 OPERATIONS = actions.operations(
     (pools.MAKE, pools.IMPORT, combined.DRAW, *combined.ACTIONS, *pools.ACTIONS, settle.SETTLE),
     answers={
-        "make_pool": (PoolMade, lambda made, **_: PoolMade(pool=made[0], state="draft")),
-        "import_pool": (PoolMade, lambda made, **_: PoolMade(pool=made[0], state="draft")),
+        "make_pool": (PoolMade, lambda pool, **_: PoolMade(pool=pool[0], state="draft")),
+        "import_pool": (PoolMade, lambda pool, **_: PoolMade(pool=pool[0], state="draft")),
         "draw_sample": (PoolMade, lambda number, **_: PoolMade(pool=number, state="draft")),
         "change_pool": (PoolMade, lambda state, slug, number: PoolMade(pool=number, state=state)),
         "settle_pool": (DraftAnswer, lambda token, slug, number: draft_answer(slug, token)),

@@ -75,11 +75,11 @@ def preferences(slug: str, publish: str | None, data: Path | None, **asked: Any)
     """Print the preferences inferred from clicks, as a preference file: topic, better, worse, weight."""
     with actions.acting(data) as do:
         if publish is not None:
-            made = do(clicks_services.PUBLISH, {**asked, "note": publish}, slug=slug).result
-            text = f"Revision {made.number} of {slug}: {made.judgments} preferences from clicks.\n"
+            revision = do(clicks_services.PUBLISH, {**asked, "note": publish}, slug=slug).result
+            text = f"Revision {revision.number} of {slug}: {revision.judgments} preferences from clicks.\n"
         else:
             with do.reading() as session:
                 choice = clicks_services.preference_choice(**asked)
-                found = clicks_services.find_preference(session, OPERATOR, slug, choice)
-                text = clicks_services.as_file(found)
+                inferred = clicks_services.find_preference(session, OPERATOR, slug, choice)
+                text = clicks_services.as_file(inferred)
     click.echo(text, nl=False)

@@ -111,7 +111,9 @@ def results(
         by_topic=votes([topic.sign for topic in topics]),
         by_answer=votes([sign(answer, first) for answer in given]),
         by_side=votes([sign(answer, answer.left_run_id) for answer in given]),
-        satisfaction=satisfaction([one for one, _ in means], [two for _, two in means]),
+        satisfaction=satisfaction(
+            [first_mean for first_mean, _ in means], [second_mean for _, second_mean in means]
+        ),
         answers=len(given),
         assessors=len({answer.assessor_id for answer in given}),
         outstanding=left,
@@ -184,22 +186,26 @@ def results_facts(page: Results) -> dict[str, Any]:
 
 def topics_table(page: Results) -> Table[TopicAnswers]:
     """The answers by topic."""
-    one, two = page.names
+    first, second = page.names
     columns: list[Column[TopicAnswers]] = [
         Column("topic", lambda row: row.topic_id, "Topic"),
         Column("title", lambda row: row.title, "Title", shown=~Place.PRINT),
-        Column(f"for {one}", lambda row: row.first, f"Prefer {one}", digits=0),
+        Column(f"for {first}", lambda row: row.first, f"Prefer {first}", digits=0),
         Column("equal", lambda row: row.equal, "Equal", digits=0),
-        Column(f"for {two}", lambda row: row.second, f"Prefer {two}", digits=0),
+        Column(f"for {second}", lambda row: row.second, f"Prefer {second}", digits=0),
         Column("preferred", lambda row: preferred(page, row), "Preferred", shown=~Place.PAGE),
-        Column(f"satisfaction with {one}", lambda row: row.satisfaction[0], f"Satisfaction {one}", digits=2),
-        Column(f"satisfaction with {two}", lambda row: row.satisfaction[1], f"Satisfaction {two}", digits=2),
+        Column(
+            f"satisfaction with {first}", lambda row: row.satisfaction[0], f"Satisfaction {first}", digits=2
+        ),
+        Column(
+            f"satisfaction with {second}", lambda row: row.satisfaction[1], f"Satisfaction {second}", digits=2
+        ),
     ]
     test, means = page.by_topic, page.satisfaction
     caption = (
-        f"{page.task}: {one} and {two} side by side, unlabelled; answers of {page.assessors} assessors: "
-        f"{page.answers}, topics: {len(page.topics)}. {one} is preferred on {test.wins} topics, {two} on "
-        f"{test.losses}, neither on {test.ties} (exact sign test over topics, p = {test.p:.4f}). "
+        f"{page.task}: {first} and {second} side by side, unlabelled; answers of {page.assessors} assessors: "
+        f"{page.answers}, topics: {len(page.topics)}. {first} is preferred on {test.wins} topics, "
+        f"{second} on {test.losses}, neither on {test.ties} (exact sign test over topics, p = {test.p:.4f}). "
         f"Satisfaction from 0 to 4: {means.first.value:.2f} and {means.second.value:.2f}."
     )
     return Table(_name(page), caption, columns, page.topics)
@@ -215,12 +221,12 @@ def counts_table(page: Results) -> Table[Count]:
             "Answers on one topic are not independent, so this p is too small where topics have several",
         ),
     ]
-    one, two = page.names
+    first, second = page.names
     columns: list[Column[Count]] = [
         Column("counted", lambda row: row.counted, "Unit"),
-        Column("first", lambda row: row.votes.wins, one, digits=0),
+        Column("first", lambda row: row.votes.wins, first, digits=0),
         Column("equal", lambda row: row.votes.ties, "Equal", digits=0),
-        Column("second", lambda row: row.votes.losses, two, digits=0),
+        Column("second", lambda row: row.votes.losses, second, digits=0),
         Column("p", lambda row: row.votes.p, digits=4),
         Column("meaning", lambda row: row.meaning, "Interpretation", shown=Place.PAGE),
     ]
@@ -290,7 +296,10 @@ def _topic(topic_id: str, title: str, given: Sequence[Answer], first: int) -> To
         equal=signs.count(0),
         second=signs.count(-1),
         sign=majority_sign(signs),
-        satisfaction=(sum(one for one, _ in rated) / len(rated), sum(two for _, two in rated) / len(rated)),
+        satisfaction=(
+            sum(first_rating for first_rating, _ in rated) / len(rated),
+            sum(second_rating for _, second_rating in rated) / len(rated),
+        ),
     )
 
 

@@ -71,7 +71,7 @@ OPERATIONS = (
             ),
             "publish_revision": (
                 RevisionMade,
-                lambda made, **_: RevisionMade(line=made.line, number=made.number),
+                lambda revision, **_: RevisionMade(line=revision.line, number=revision.number),
             ),
         },
     ),

@@ -517,7 +517,7 @@ PUBLISH = Action(
     form="/tasks/<slug>/revisions/drafts/<token>",
     record=Publication,
     act=lambda session, viewer, slug, token, asked: publish(session, viewer, slug, token, base=asked.base),
-    done=lambda _, made: f"revision {made.number}",
+    done=lambda _, revision: f"revision {revision.number}",
     status=201,
 )
 DISCARD = Action(

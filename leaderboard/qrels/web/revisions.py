@@ -167,10 +167,10 @@ RANKS = computing(
 )
 
 
-def _made(made: Revision, slug: str, **_: str) -> ResponseReturnValue:
-    if made.line != MAIN:
+def _made(new_revision: Revision, slug: str, **_: str) -> ResponseReturnValue:
+    if new_revision.line != MAIN:
         return redirect(url_for("revisions.index", slug=slug, _anchor="lines"), 303)
-    return redirect(url_for("revisions.show", slug=slug, number=made.number), 303)
+    return redirect(url_for("revisions.show", slug=slug, number=new_revision.number), 303)
 
 
 def to_draft(token: str, slug: str) -> ResponseReturnValue:

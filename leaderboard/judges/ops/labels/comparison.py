@@ -59,13 +59,13 @@ class JudgedLabels:
     notes: tuple[str, ...]
 
 
-def hold_labels(name: str, one: JudgeLabels, two: JudgeLabels, plan: LabelPlan) -> JudgedLabels:
+def hold_labels(name: str, reference: JudgeLabels, judge: JudgeLabels, plan: LabelPlan) -> JudgedLabels:
     """Compare the labels of the reference and of a judge; raises Invalid if they share no document."""
-    highest = _highest(one.judgments)
-    given = on_scale(two.judgments, plan.scale)
+    highest = _highest(reference.judgments)
+    given = on_scale(judge.judgments, plan.scale)
     grades = {
-        topic: _pair(plan, one.judgments, given, topic, max(highest, 0))
-        for topic in _topics(plan, one, given)
+        topic: _pair(plan, reference.judgments, given, topic, max(highest, 0))
+        for topic in _topics(plan, reference, given)
     }
     grades = {topic: pair for topic, pair in grades.items() if len(pair[0])}
     if not grades:
@@ -85,37 +85,41 @@ def hold_labels(name: str, one: JudgeLabels, two: JudgeLabels, plan: LabelPlan) 
             name: mean_of_topics([getattr(agreement, name) for agreement in topics.values()])
             for name in COEFFICIENTS
         },
-        confidence=_mean_confidence(two),
-        differences=_differences(one.judgments, given, two),
-        notes=tuple(str(note) for note in (*one.notes, *two.notes)),
+        confidence=_mean_confidence(judge),
+        differences=_differences(reference.judgments, given, judge),
+        notes=tuple(str(note) for note in (*reference.notes, *judge.notes)),
     )
 
 
-def _key(keys: tuple[str, ...], name: str, one: JudgeLabels, two: JudgeLabels, plan: LabelPlan) -> object:
+def _key(
+    keys: tuple[str, ...], name: str, reference: JudgeLabels, judge: JudgeLabels, plan: LabelPlan
+) -> object:
     scale = tuple(sorted((plan.scale or {}).items()))
     return keys, name, plan.union, plan.levels, scale
 
 
 @keep_by(_key)
 def kept_labels(
-    keys: tuple[str, ...], name: str, one: JudgeLabels, two: JudgeLabels, plan: LabelPlan
+    keys: tuple[str, ...], name: str, reference: JudgeLabels, judge: JudgeLabels, plan: LabelPlan
 ) -> JudgedLabels:
     """As `hold_labels`, cached under keys that identify both sides completely."""
-    return hold_labels(name, one, two, plan)
+    return hold_labels(name, reference, judge, plan)
 
 
-def _topics(plan: LabelPlan, one: JudgeLabels, given: Mapping[str, Mapping[bytes, int]]) -> Sequence[str]:
-    return list(dict.fromkeys((*one.judgments, *given))) if plan.union else list(one.judgments)
+def _topics(
+    plan: LabelPlan, reference: JudgeLabels, given: Mapping[str, Mapping[bytes, int]]
+) -> Sequence[str]:
+    return list(dict.fromkeys((*reference.judgments, *given))) if plan.union else list(reference.judgments)
 
 
 def _pair(
     plan: LabelPlan,
-    one: Mapping[str, Mapping[bytes, int]],
-    two: Mapping[str, Mapping[bytes, int]],
+    reference: Mapping[str, Mapping[bytes, int]],
+    judge: Mapping[str, Mapping[bytes, int]],
     topic: str,
     highest: int,
 ) -> tuple[IntArray, IntArray]:
-    sides = one.get(topic, {}), two.get(topic, {})
+    sides = reference.get(topic, {}), judge.get(topic, {})
     return united(*sides, highest) if plan.union else shared(*sides)
 
 
@@ -138,19 +142,21 @@ def on_scale(
 
 
 def _differences(
-    one: Mapping[str, Mapping[bytes, int]], two: Mapping[str, Mapping[bytes, int]], labels: JudgeLabels
+    reference: Mapping[str, Mapping[bytes, int]],
+    judge: Mapping[str, Mapping[bytes, int]],
+    labels: JudgeLabels,
 ) -> tuple[DocumentDifference, ...]:
     differences = [
         DocumentDifference(
             topic,
             text_of(docno),
             grades[docno],
-            two[topic][docno],
+            judge[topic][docno],
             labels.confidence.get(topic, {}).get(docno),
         )
-        for topic, grades in one.items()
-        for docno in sorted(grades.keys() & two.get(topic, {}).keys())
-        if grades[docno] != two[topic][docno]
+        for topic, grades in reference.items()
+        for docno in sorted(grades.keys() & judge.get(topic, {}).keys())
+        if grades[docno] != judge[topic][docno]
     ]
     differences.sort(key=lambda each: -abs(each.judge - each.reference))
     return tuple(differences[:MOST_DOCUMENTS])

@@ -75,12 +75,12 @@ def reference_labels(
         for topic in shown_topics
     }
     key = f"{session.get_bind().engine.url} {edition.revision_id} {part} {' '.join(shown_topics)}"
-    found = ReferenceLabels(slug, JudgeLabels(labels, {}, "", ()), key)
+    shown_labels = ReferenceLabels(slug, JudgeLabels(labels, {}, "", ()), key)
     if part is None:
-        return found
+        return shown_labels
     nuggets = opened(inputs.judgments).judgments.nuggets.topics
     return replace(
-        found,
+        shown_labels,
         run_ids=dict(zip(kept.reference.runs, kept.origin.run_ids, strict=True)),
         nuggets={topic: nuggets.get(topic, ()) for topic in kept.reference.topics if topic in topics},
     )
@@ -105,15 +105,15 @@ def _seen_topics(session: Session, viewer: Viewer, origin: Origin) -> tuple[str,
     if task is None:
         raise NotFound(GONE)
     # An edition or phase requested for the judge task does not apply to this task.
-    known, access = policy.visible_task(session, replace(viewer, edition=None, phase=""), task.slug)
-    if known.id != origin.task_id:
+    seen_task, access = policy.visible_task(session, replace(viewer, edition=None, phase=""), task.slug)
+    if seen_task.id != origin.task_id:
         raise NotFound(GONE)
     if not access.details:
         raise NotFound(f"{GONE} {access.why}".strip())
-    shown = shown_edition(session, known, access)
+    shown = shown_edition(session, seen_task, access)
     if shown.source is None:
         raise NotFound(GONE)
-    return known.slug, frozenset(shown.source.topics)
+    return seen_task.slug, frozenset(shown.source.topics)
 
 
 Nuggets = Mapping[str, Sequence[Nugget]]
@@ -140,42 +140,45 @@ class NuggetsOfTopic:
     @property
     def same(self) -> int:
         """Number of nuggets with identical wording in both sets."""
-        return sum(None not in (one.reference, one.judge) for one in self.nuggets)
+        return sum(None not in (nugget.reference, nugget.judge) for nugget in self.nuggets)
 
     @property
     def reference(self) -> int:
         """Number of nuggets of the reference."""
-        return sum(one.reference is not None for one in self.nuggets)
+        return sum(nugget.reference is not None for nugget in self.nuggets)
 
     @property
     def judge(self) -> int:
         """Number of nuggets of the judge."""
-        return sum(one.judge is not None for one in self.nuggets)
+        return sum(nugget.judge is not None for nugget in self.nuggets)
 
     @property
     def reference_vital(self) -> int:
         """Number of vital nuggets of the reference."""
-        return sum(one.reference == "vital" for one in self.nuggets)
+        return sum(nugget.reference == "vital" for nugget in self.nuggets)
 
     @property
     def judge_vital(self) -> int:
         """Number of vital nuggets of the judge."""
-        return sum(one.judge == "vital" for one in self.nuggets)
+        return sum(nugget.judge == "vital" for nugget in self.nuggets)
 
 
-def hold_nuggets(topics: Iterable[str], one: Nuggets, two: Nuggets) -> tuple[NuggetsOfTopic, ...]:
+def hold_nuggets(topics: Iterable[str], reference: Nuggets, judge: Nuggets) -> tuple[NuggetsOfTopic, ...]:
     """The nuggets of the reference and of a judge on these topics, in order, where either has any.
 
     Empty if one of the two has none on any topic, because there are no two sets to compare.
     """
     topics = list(topics)
-    if not all(any(side.get(topic) for topic in topics) for side in (one, two)):
+    if not all(any(side.get(topic) for topic in topics) for side in (reference, judge)):
         return ()
-    found = (NuggetsOfTopic(topic, _pair(topic, one.get(topic, ()), two.get(topic, ()))) for topic in topics)
-    return tuple(each for each in found if each.nuggets)
+    compared = (
+        NuggetsOfTopic(topic, _pair(topic, reference.get(topic, ()), judge.get(topic, ())))
+        for topic in topics
+    )
+    return tuple(each for each in compared if each.nuggets)
 
 
-def _pair(topic: str, one: Sequence[Nugget], two: Sequence[Nugget]) -> tuple[ComparedNugget, ...]:
-    sides = [{nugget.text: nugget.importance for nugget in side} for side in (one, two)]
+def _pair(topic: str, reference: Sequence[Nugget], judge: Sequence[Nugget]) -> tuple[ComparedNugget, ...]:
+    sides = [{nugget.text: nugget.importance for nugget in side} for side in (reference, judge)]
     texts = dict.fromkeys((*sides[0], *sides[1]))
     return tuple(ComparedNugget(topic, text, sides[0].get(text), sides[1].get(text)) for text in texts)

@@ -139,8 +139,8 @@ def places(session: Session, kept: KeptReference) -> Places:
         return {}
     # Cached because answers never change, and reading all of them takes seconds.
     key = str(session.get_bind().engine.url), origin.run_ids
-    if (known := _places.get(key)) is not None:
-        return known
+    if (cached_places := _places.get(key)) is not None:
+        return cached_places
     return _places.put(key, _read(session, dict(zip(kept.reference.runs, origin.run_ids, strict=True))))
 
 
@@ -185,11 +185,11 @@ def judgments_of(
     size: of the collection. left_out: documents that the reference's board leaves out of rankings, packed;
     their labels are ignored.
     """
-    known, gone = set(kept.reference.topics), unpack_left_out(left_out)
+    topics, gone = set(kept.reference.topics), unpack_left_out(left_out)
     counting = {
         topic: {docno: grade for docno, grade in grades.items() if docno not in gone.get(topic, ())}
         for topic, grades in sent.labels.judgments.items()
-        if topic in known
+        if topic in topics
     }
     labels = {topic: grades for topic, grades in counting.items() if grades}
     packed, leaving = pack_judgments(labels), pack_left_out({topic: gone.get(topic, ()) for topic in labels})

@@ -271,13 +271,13 @@ actions.add_to(
     (pools.MAKE,),
     _new_page,
     reads={"make_pool": _asked},
-    then={"make_pool": lambda made, slug: redirect(url_for("pools.show", slug=slug, number=made[0]), 303)},
+    then={"make_pool": lambda pool, slug: redirect(url_for("pools.show", slug=slug, number=pool[0]), 303)},
 )
 actions.add_to(
     blueprint,
     (pools.IMPORT, *pools.ACTIONS),
     lambda slug, error, **_: _index_page(slug, error),
-    then={"import_pool": lambda made, slug: redirect(url_for("pools.show", slug=slug, number=made[0]), 303)},
+    then={"import_pool": lambda pool, slug: redirect(url_for("pools.show", slug=slug, number=pool[0]), 303)},
     refusals=(Invalid,),
 )
 

@@ -76,7 +76,7 @@ actions.add_to(
 
 
 def _results(slug: str) -> Results:
-    one, two = (whole(request.args.get(name), digits=ID_DIGITS) for name in ("a", "b"))
-    if one is None or two is None:
+    first_id, second_id = (whole(request.args.get(name), digits=ID_DIGITS) for name in ("a", "b"))
+    if first_id is None or second_id is None:
         raise NotFound("Name two runs with ?a= and ?b=.")
-    return side_by_side.results_of(reading(), viewer(), slug, one, two)
+    return side_by_side.results_of(reading(), viewer(), slug, first_id, second_id)
