@@ -51,10 +51,10 @@ def by_heading() -> dict[str, tuple[Operation, ...]]:
     """All operations of the features under the headings of the reference."""
     added = [feature.operations() for feature in FEATURES]
     headings = (*HEADINGS, *sorted({name for each in added for name in each}.difference(HEADINGS)))
-    found = {
+    under_heading = {
         name: tuple(operation for each in added for operation in each.get(name, ())) for name in headings
     }
-    return {name: operations for name, operations in found.items() if operations}
+    return {name: operations for name, operations in under_heading.items() if operations}
 
 
 VERSION = "1"
@@ -81,11 +81,11 @@ NUMBER = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
 def openapi_document(operations: Iterable[Operation]) -> dict[str, Any]:
     """The document: every operation with its parameters, body, answers and problems, under its noun."""
     table = list(operations)
-    noun_of = {one.name: noun for noun, listed in by_heading().items() for one in listed}
+    noun_of = {operation.name: noun for noun, listed in by_heading().items() for operation in listed}
     kinds = {
         kind.__name__: kind
-        for one in table
-        for kind in (one.answer, one.body)
+        for operation in table
+        for kind in (operation.answer, operation.body)
         if kind is not None and kind is not NoneType and kind not in INLINE
     }
     named = [kinds[name] for name in sorted(kinds)]
@@ -103,7 +103,7 @@ def openapi_document(operations: Iterable[Operation]) -> dict[str, Any]:
         paths.setdefault(address(operation), {})[operation.method.lower()] = _operation(
             operation, noun_of[operation.name]
         )
-    refusals = {key: names for one in table for key, names in _refusals(one).values()}
+    refusals = {key: names for operation in table for key, names in _refusals(operation).values()}
     scopes = "; ".join(f"{scope}: {words}" for scope, words in MEANINGS.items())
     return {
         "openapi": "3.1.0",
@@ -127,15 +127,15 @@ def openapi_document(operations: Iterable[Operation]) -> dict[str, Any]:
 
 def _with_parts(kinds: Iterable[Any]) -> set[type]:
     """The dataclasses, and those that their fields hold."""
-    found: set[type] = set()
+    parts: set[type] = set()
     waiting = list(kinds)
     while waiting:
         kind = waiting.pop()
         waiting += get_args(kind)
-        if is_dataclass(kind) and isinstance(kind, type) and kind not in found:
-            found.add(kind)
+        if is_dataclass(kind) and isinstance(kind, type) and kind not in parts:
+            parts.add(kind)
             waiting += get_type_hints(kind).values()
-    return found
+    return parts
 
 
 def _limit(schema: Any) -> None:
@@ -164,80 +164,84 @@ def _describe(schema: dict[str, Any], kind: type) -> None:
         property_schema["description"] = glossary.of_property(kind, name)
 
 
-def address(one: Operation) -> str:
+def address(operation: Operation) -> str:
     """The operation's path as the document writes it.
 
     >>> PLACEHOLDER.sub(r"{\\g<name>}", "/runs/<id:run_id>")
     '/runs/{run_id}'
     """
-    return PLACEHOLDER.sub(r"{\g<name>}", one.path)
+    return PLACEHOLDER.sub(r"{\g<name>}", operation.path)
 
 
-def problems_of(one: Operation) -> tuple[str, ...]:
+def problems_of(operation: Operation) -> tuple[str, ...]:
     """The types of problems that an operation may answer with."""
     every = ["malformed", "token-needed", "not-allowed", "invalid", "over-quota", "failed", "not-available"]
     every.append("changed-meanwhile")
-    if PLACEHOLDER.search(one.path):
+    if PLACEHOLDER.search(operation.path):
         every += ["not-found", "unknown-task", "wrong-method"]
-    if one.method == "GET" and one.query is not None:
+    if operation.method == "GET" and operation.query is not None:
         every.append("not-found")
-    if one.method != "GET":
+    if operation.method != "GET":
         every += ["conflict", "closed", "no-room", "too-large"]
-    if one.body is not None or one.rule.takes_files:
+    if operation.body is not None or operation.rule.takes_files:
         every.append("wrong-content")
-    if one.headers:
+    if operation.headers:
         every.append("wrong-version")
-    if one.name in ("begin_upload", "send_run"):
+    if operation.name in ("begin_upload", "send_run"):
         every.append("not-joined")
     return tuple(name for name in TYPES if name in every)
 
 
-def _operation(one: Operation, noun: str) -> dict[str, Any]:
-    operation: dict[str, Any] = {
-        "operationId": one.name,
+def _operation(operation: Operation, noun: str) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "operationId": operation.name,
         "tags": [noun],
-        "summary": one.summary,
-        "description": one.description,
+        "summary": operation.summary,
+        "description": operation.description,
         "parameters": [
-            *_placeholders(one),
-            *_query(one.query),
-            *map(_header, one.headers),
-            *([{"$ref": KEY}] if one.method == "POST" or one.name == "send_run" else []),
+            *_placeholders(operation),
+            *_query(operation.query),
+            *map(_header, operation.headers),
+            *([{"$ref": KEY}] if operation.method == "POST" or operation.name == "send_run" else []),
         ],
         "responses": {
-            str(one.status): _answer(one, "The current state."),
-            **({"202": _answer(one, "Stored; the check follows.")} if one.name == "send_run" else {}),
-            **({"304": {"$ref": RESPONSE.format(name="unchanged")}} if one.method == "GET" else {}),
+            str(operation.status): _answer(operation, "The current state."),
+            **(
+                {"202": _answer(operation, "Stored; the check follows.")}
+                if operation.name == "send_run"
+                else {}
+            ),
+            **({"304": {"$ref": RESPONSE.format(name="unchanged")}} if operation.method == "GET" else {}),
             **{
                 status: {"$ref": RESPONSE.format(name=key)}
-                for status, (key, _) in sorted(_refusals(one).items())
+                for status, (key, _) in sorted(_refusals(operation).items())
             },
         },
     }
-    if one.rule.takes_files:
-        kinds = (PIECE, FILE) if one.takes_piece else (FILE,)
-        least = {} if one.takes_piece else {"minLength": 1}
+    if operation.rule.takes_files:
+        kinds = (PIECE, FILE) if operation.takes_piece else (FILE,)
+        least = {} if operation.takes_piece else {"minLength": 1}
         file = {"schema": {"type": "string", "contentMediaType": FILE, **least}}
-        operation["requestBody"] = {"required": True, "content": dict.fromkeys(kinds, file)}
-    elif one.body is not None:
-        schema = {"$ref": SCHEMA.format(name=one.body.__name__)}
-        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
-    operation["security"] = [{"token": []}] if one.rule.access is not PUBLIC else [{}, {"token": []}]
-    return operation
+        entry["requestBody"] = {"required": True, "content": dict.fromkeys(kinds, file)}
+    elif operation.body is not None:
+        schema = {"$ref": SCHEMA.format(name=operation.body.__name__)}
+        entry["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+    entry["security"] = [{"token": []}] if operation.rule.access is not PUBLIC else [{}, {"token": []}]
+    return entry
 
 
-def _answer(one: Operation, words: str) -> dict[str, Any]:
-    if one.answer is NoneType:
+def _answer(operation: Operation, words: str) -> dict[str, Any]:
+    if operation.answer is NoneType:
         return {"description": "Done, without a response body."}
-    reference = {"$ref": SCHEMA.format(name=one.answer.__name__)}
-    kind, schema = INLINE.get(one.answer, ("application/json", reference))
+    reference = {"$ref": SCHEMA.format(name=operation.answer.__name__)}
+    kind, schema = INLINE.get(operation.answer, ("application/json", reference))
     return {"description": words, "content": {kind: {"schema": schema}}}
 
 
-def _refusals(one: Operation) -> dict[str, tuple[str, tuple[str, ...]]]:
+def _refusals(operation: Operation) -> dict[str, tuple[str, tuple[str, ...]]]:
     """Status -> name of the answer that operations share, and the types of problems it may say."""
     by_status: dict[str, tuple[str, ...]] = {}
-    for name in problems_of(one):
+    for name in problems_of(operation):
         status = str(TYPES[name].status)
         by_status[status] = (*by_status.get(status, ()), name)
     return {status: (".".join(names), names) for status, names in by_status.items()}
@@ -249,34 +253,34 @@ def _refusal(names: Iterable[str]) -> dict[str, Any]:
     return {"description": "; ".join(titles), "content": {MEDIA_TYPE: {"schema": schema}}}
 
 
-def _placeholders(one: Operation) -> list[dict[str, Any]]:
+def _placeholders(operation: Operation) -> list[dict[str, Any]]:
     return [
         {
             "name": match["name"],
             "in": "path",
             "required": True,
-            "description": glossary.of_placeholder(one.path, match["name"]),
+            "description": glossary.of_placeholder(operation.path, match["name"]),
             "schema": NUMBER if match["kind"] == "id" else {"type": "string", "minLength": 1},
             **_example(match["name"]),
         }
-        for match in PLACEHOLDER.finditer(one.path)
+        for match in PLACEHOLDER.finditer(operation.path)
     ]
 
 
-def _query(wanted: type | None) -> list[dict[str, Any]]:
-    if wanted is None:
+def _query(query: type | None) -> list[dict[str, Any]]:
+    if query is None:
         return []
-    kinds = get_type_hints(wanted, include_extras=True)
+    kinds = get_type_hints(query, include_extras=True)
     return [
         {
             "name": field.name,
             "in": "query",
             "required": field.default is MISSING,
-            "description": glossary.of_property(wanted, field.name),
+            "description": glossary.of_property(query, field.name),
             "schema": _schema(kinds[field.name], field.default),
             **_example(field.name),
         }
-        for field in fields(wanted)
+        for field in fields(query)
     ]
 
 
@@ -292,9 +296,9 @@ def _schema(kind: Any, default: Any) -> dict[str, Any]:
     return options[0] if default in (MISSING, None) else {**options[0], "default": default}
 
 
-def _header(one: Header) -> dict[str, Any]:
-    parameter = {"name": one.name, "in": "header", "required": one.is_required}
-    return {**parameter, "schema": one.schema, "description": one.words}
+def _header(header: Header) -> dict[str, Any]:
+    parameter = {"name": header.name, "in": "header", "required": header.is_required}
+    return {**parameter, "schema": header.schema, "description": header.words}
 
 
 def _key() -> dict[str, Any]:
@@ -396,7 +400,7 @@ def _text(value: object, depth: int, indent: str = "") -> str:
     if depth == 0 or not isinstance(value, dict) or not value:
         return json.dumps(value, ensure_ascii=False)
     inner = indent + " "
-    pairs = (f"{inner}{json.dumps(key)}: {_text(one, depth - 1, inner)}" for key, one in value.items())
+    pairs = (f"{inner}{json.dumps(key)}: {_text(entry, depth - 1, inner)}" for key, entry in value.items())
     return "{\n" + ",\n".join(pairs) + f"\n{indent}}}"
 
 

@@ -82,7 +82,9 @@ def is_open(sides: Sequence[RunSide]) -> bool:
     """
     if not all(run_side.access.details for run_side in sides):
         return False
-    return len({one.task.id for one in sides}) == 1 or not any(one.is_masked for one in sides)
+    return len({run_side.task.id for run_side in sides}) == 1 or not any(
+        run_side.is_masked for run_side in sides
+    )
 
 
 def is_told(viewer: Viewer, reproducing: RunSide, sides: Sequence[RunSide]) -> bool:
@@ -336,16 +338,16 @@ def _baseline_problems(
         return
     advanced = (run.id if run else 0, task.id, phase_id), (original.id, original.task_id, original.phase_id)
     for name, own in zip(("baseline", "original_baseline"), advanced, strict=True):
-        one, _ = _known(session, viewer, getattr(of, name), name)
-        if one.withdrawn_at is not None:
-            yield _problem("is withdrawn.", "Name a run that is on its board.", one.id, name)
-        elif one.id == own[0]:
-            yield _problem("is the advanced run itself.", "Name another run.", one.id, name)
-        elif (one.task_id, one.phase_id) != own[1:]:
+        baseline, _ = _known(session, viewer, getattr(of, name), name)
+        if baseline.withdrawn_at is not None:
+            yield _problem("is withdrawn.", "Name a run that is on its board.", baseline.id, name)
+        elif baseline.id == own[0]:
+            yield _problem("is the advanced run itself.", "Name another run.", baseline.id, name)
+        elif (baseline.task_id, baseline.phase_id) != own[1:]:
             yield _problem(
                 "is not from the same task and phase as its advanced run.",
                 "Name a run from that task and phase.",
-                one.id,
+                baseline.id,
                 name,
             )
 

@@ -83,12 +83,12 @@ def add(
     whose = 0 if team is not None else BY_FOLDER if by_folder else BY_LIST
     runs = read_list(rows.read_text("utf-8", "replace")) if rows else None
     asked = fields.read(RunProperties, {**chosen(RunProperties, given), "team_id": 1})
-    wished = BatchRequest(team=whose, names_from=name_from, runs=runs, **asked.told)
+    request = BatchRequest(team=whose, names_from=name_from, runs=runs, **asked.told)
     with opened(data) as (database, settings), TemporaryDirectory() as folder:
         limits = Limits(plain_bytes=settings.plain_bytes)
         task_kind = _task_kind(database, slug)
         batch_files = [each for path in files for each in _members(path, Path(folder), limits, task_kind)]
-        planned = plan(batch_files, wished, most=len(batch_files))
+        planned = plan(batch_files, request, most=len(batch_files))
         messages = [f"rejected  {name}: {problem}" for name, problem in planned.refused]
         failed = len(messages)
         alone = len(batch_files) == 1
@@ -97,7 +97,7 @@ def add(
                 fine, message = _add_one(database, slug, file, file.team or team or "", limits)
                 messages.append(message)
                 failed += not fine
-        left = _left(database, slug, team, wished.phase) if team is not None else ""
+        left = _left(database, slug, team, request.phase) if team is not None else ""
     for message in messages:
         click.echo(message, err=message.startswith("rejected"))
     if left:
@@ -165,8 +165,8 @@ for _added in slots.COMMANDS:
 def results(run_id: int, data: Path | None) -> None:
     """Print a run's scores in the JSON of Every Eval Ever."""
     with opened(data) as (database, _), database.read() as session:
-        found = outward.results(session, OPERATOR, run_id, RunAddresses())
-    click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        record = outward.results(session, OPERATOR, run_id, RunAddresses())
+    click.echo(json.dumps(record, indent=2, ensure_ascii=False))
 
 
 @run.command("hub-results")
@@ -179,8 +179,8 @@ def hub_results(run_id: int, dataset: str, task: str, measure: str | None, data:
     """Print a run's score as YAML for the .eval_results/ of a Hugging Face model."""
     on = HubTask(dataset, task)
     with opened(data) as (database, _), database.read() as session:
-        found = outward.hub_results(session, OPERATOR, run_id, RunAddresses(), on, measure)
-    click.echo(yaml_text(found), nl=False)
+        entries = outward.hub_results(session, OPERATOR, run_id, RunAddresses(), on, measure)
+    click.echo(yaml_text(entries), nl=False)
 
 
 @run.command()
@@ -192,25 +192,25 @@ def metadata(run_id: int, data: Path | None) -> None:
         click.echo(yaml_text(outward.metadata(session, OPERATOR, run_id, RunAddresses())), nl=False)
 
 
-def _add_one(database: Database, slug: str, one: FileRequest, team: str, limits: Limits) -> tuple[bool, str]:
+def _add_one(database: Database, slug: str, file: FileRequest, team: str, limits: Limits) -> tuple[bool, str]:
     """Whether the file was accepted, and what to print about it."""
     try:
         with database.write() as session:
             team_id = teams.ensure(session, OPERATOR, team)
         with database.read() as session:
-            rules = runs_limits.rules_for(session, OPERATOR, slug, team_id, one.run.phase)
-        prepared = prepare.prepare(one.path, base_name(one.file_name), rules, limits)
+            rules = runs_limits.rules_for(session, OPERATOR, slug, team_id, file.run.phase)
+        prepared = prepare.prepare(file.path, base_name(file.file_name), rules, limits)
         with database.write() as session:
             delivery = Delivery(
-                sender=OPERATOR, slug=slug, team_id=team_id, file=prepared, run_request=one.run
+                sender=OPERATOR, slug=slug, team_id=team_id, file=prepared, run_request=file.run
             )
             done = uploads.submit(session, delivery)
     except LeaderboardError as error:
-        return False, f"rejected  {one.file_name}: {Failure(error).message}"
+        return False, f"rejected  {file.file_name}: {Failure(error).message}"
     report = done.report
     assert report is not None
     notes = [f"    warning: {warning}" for warning in report.warnings]
     if report.accepted:
-        return True, "\n".join([f"accepted  {one.file_name} as {one.run.name} (run {done.run_id})", *notes])
+        return True, "\n".join([f"accepted  {file.file_name} as {file.run.name} (run {done.run_id})", *notes])
     problems = [f"    {problem}" for problem in report.problems]
-    return False, "\n".join([f"rejected  {one.file_name}", *problems, *notes])
+    return False, "\n".join([f"rejected  {file.file_name}", *problems, *notes])

@@ -79,7 +79,9 @@ def mentions(
             (mentioned_run for mentioned_run in mentioned_runs if mentioned_run.reproduction_id == run.id),
             None,
         ),
-        reproduced_by=tuple(one for one in mentioned_runs if one.reproduction_id != run.id),
+        reproduced_by=tuple(
+            mentioned_run for mentioned_run in mentioned_runs if mentioned_run.reproduction_id != run.id
+        ),
     )
 
 

@@ -159,11 +159,11 @@ def _thresholds(stored: Mapping[str, Any] | None) -> Thresholds:
     >>> _thresholds({"ktu": [0.1, 0.6], "margin": 0.05}).ktu
     Threshold(same=0.1, close=0.6)
     """
-    made: dict[str, Any] = {
+    thresholds: dict[str, Any] = {
         name: Threshold(*value) if isinstance(value, list) else value
         for name, value in (stored or {}).items()
     }
-    return Thresholds(**made)
+    return Thresholds(**thresholds)
 
 
 def _stored(session: Session, run_ids: set[int]) -> list[_StoredRun]:
@@ -267,9 +267,9 @@ def pair_rows(
         for pair in link.pairs
         if (order := _asked(pair, runs)) is not None
     }
-    known = prepared.known_orders(session, list(asked.values())) if asked else {}
-    made = {pair: known[order.request.digest] for pair, order in asked.items()}
-    rows = [_row(link, runs, made, thresholds) for link in shown]
+    by_digest = prepared.known_orders(session, list(asked.values())) if asked else {}
+    orders = {pair: by_digest[order.request.digest] for pair, order in asked.items()}
+    rows = [_row(link, runs, orders, thresholds) for link in shown]
     return sorted(rows, key=lambda row: (row.original.task, row.original.name, row.run.task, row.run.run_id))
 
 
@@ -292,15 +292,15 @@ def _asked(pair: tuple[int, int], runs: ReadableRuns) -> AskedOrder | None:
 def _row(
     link: ReproductionLink,
     runs: ReadableRuns,
-    made: Mapping[tuple[int, int], DocumentOrder | WaitingResult],
+    orders: Mapping[tuple[int, int], DocumentOrder | WaitingResult],
     thresholds: Thresholds,
 ) -> PairRow:
     advanced, *baselines = link.pairs
     run, original = runs.name(link.run_id), runs.name(link.of.original)
     assert run is not None, "rows that are not shown were left out"
     assert original is not None, "as above"
-    new = _levels(advanced, runs, made, link)
-    base = _levels(baselines[0], runs, made, link) if baselines else None
+    new = _levels(advanced, runs, orders, link)
+    base = _levels(baselines[0], runs, orders, link) if baselines else None
     lost = next((why for pair in baselines if (why := _why(pair, runs))), "")
     is_whole = not baselines or base is not None
     return PairRow(
@@ -312,25 +312,25 @@ def _row(
         levels=None if new is None else Levels(base, new, thresholds),
         why=_why(advanced, runs) if new is None else "",
         why_no_baseline="" if is_whole else lost,
-        waiting=tuple(one for pair in link.pairs if isinstance(one := made.get(pair), WaitingResult)),
+        waiting=tuple(order for pair in link.pairs if isinstance(order := orders.get(pair), WaitingResult)),
     )
 
 
 def _levels(
     pair: tuple[int, int],
     runs: ReadableRuns,
-    made: Mapping[tuple[int, int], DocumentOrder | WaitingResult],
+    orders: Mapping[tuple[int, int], DocumentOrder | WaitingResult],
     link: ReproductionLink,
 ) -> RunLevels | None:
-    one, two = (runs.scored(run_id) for run_id in pair)
-    if one is None or two is None:
+    original, reproduction = (runs.scored(run_id) for run_id in pair)
+    if original is None or reproduction is None:
         return None
     if link.is_replication:
-        return replicated(one[1], two[1])
+        return replicated(original[1], reproduction[1])
     if runs.table(pair[0]) is not runs.table(pair[1]):
         return None
-    order = made.get(pair)
-    return same_topics(one[1], two[1], order if isinstance(order, DocumentOrder) else None)
+    order = orders.get(pair)
+    return same_topics(original[1], reproduction[1], order if isinstance(order, DocumentOrder) else None)
 
 
 def _why(pair: tuple[int, int], runs: ReadableRuns) -> str:
@@ -525,7 +525,7 @@ def reproduction_page(
     if link is None:
         raise _nothing(of, run_id)
     others = reproductions.links_to(session, [link.of.original])
-    every = {one.run_id: one for one in (*of.links, *others)}
+    every = {other_link.run_id: other_link for other_link in (*of.links, *others)}
     asked = [link.run_id]
     rows = pair_rows(session, viewer, list(every.values()), of.table, of.thresholds, with_orders=asked)
     by_run = {row.run.run_id: row for row in rows}
@@ -533,8 +533,12 @@ def reproduction_page(
         raise _nothing(of, run_id)
     row = by_run[run_id]
     topics = _topics(session, of.table, link) if row.levels and not row.is_replication else ()
-    same = [by_run[one.run_id] for one in others if one.run_id in by_run and _tried(one, link)]
-    own = {one.run_id for one in of.links}
+    same = [
+        by_run[other_link.run_id]
+        for other_link in others
+        if other_link.run_id in by_run and _tried(other_link, link)
+    ]
+    own = {other_link.run_id for other_link in of.links}
     return ReproductionPage(
         **of.head(),
         row=row,
@@ -557,8 +561,8 @@ def place_of(row: PairRow) -> tuple[float, float] | None:
     return effect.dri, effect.er
 
 
-def _tried(one: ReproductionLink, link: ReproductionLink) -> bool:
-    return one.of.original == link.of.original
+def _tried(other_link: ReproductionLink, link: ReproductionLink) -> bool:
+    return other_link.of.original == link.of.original
 
 
 def _nothing(of: ComparedTask, run_id: int) -> NotFound:
@@ -573,8 +577,8 @@ def _topics(session: Session, table: ScoreTable, link: ReproductionLink) -> tupl
     title = {row.topic_id: row.title for row in titles}
     sides = (table.scores[places[run_id]].tolist() for run_id in link.pairs[0])
     return tuple(
-        TopicScores(topic, title.get(topic, ""), one, two)
-        for topic, one, two in zip(table.topics, *sides, strict=True)
+        TopicScores(topic, title.get(topic, ""), original, reproduction)
+        for topic, original, reproduction in zip(table.topics, *sides, strict=True)
     )
 
 
@@ -591,8 +595,11 @@ def _metadata(session: Session, original: NamedRun, run: NamedRun) -> tuple[Diff
     rows = session.execute(select(Run.id, Run.details).where(Run.id.in_(ids)))
     details = {row.id: row.details for row in rows}
     is_masked = original.is_masked or run.is_masked
-    one, two = (_metadata_of(details[run_id], is_masked=is_masked) for run_id in ids)
-    both = ((key, one.get(key, ""), two.get(key, "")) for key in dict.fromkeys([*one, *two]))
+    original_metadata, run_metadata = (_metadata_of(details[run_id], is_masked=is_masked) for run_id in ids)
+    both = (
+        (key, original_metadata.get(key, ""), run_metadata.get(key, ""))
+        for key in dict.fromkeys([*original_metadata, *run_metadata])
+    )
     return tuple(DifferingFact(*fact) for fact in both if fact[1] != fact[2])
 
 

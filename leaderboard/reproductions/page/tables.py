@@ -84,14 +84,14 @@ def largest(page: ReproductionPage) -> Table[TopicScores]:
 
 def metadata(page: ReproductionPage) -> Table[DifferingFact]:
     """The metadata differences of both runs."""
-    one, two = page.row.original.name, page.row.run.name
+    original, reproduction = page.row.original.name, page.row.run.name
     return Table(
-        f"{two}-metadata",
-        f"Metadata differences between {one} and {two}.",
+        f"{reproduction}-metadata",
+        f"Metadata differences between {original} and {reproduction}.",
         [
             Column("key", attrgetter("key"), "Key"),
-            Column("original", attrgetter("original"), one),
-            Column("reproduction", attrgetter("other"), two),
+            Column("original", attrgetter("original"), original),
+            Column("reproduction", attrgetter("other"), reproduction),
         ],
         page.metadata,
     )
@@ -192,8 +192,8 @@ def word_of_test(row: PairRow) -> str:
 
 def ktu(row: PairRow) -> float | None:
     """The smaller KTU of both runs; None where it is not known or not defined."""
-    known = [run.documents.ktu for run in _runs(row.levels) if run.documents is not None]
-    return None if row.waiting else min((value for value in known if value is not None), default=None)
+    values = [run.documents.ktu for run in _runs(row.levels) if run.documents is not None]
+    return None if row.waiting else min((value for value in values if value is not None), default=None)
 
 
 def nrmse(row: PairRow) -> float | None:
@@ -241,15 +241,15 @@ def _in_words(word: str, number: str, value: float | None) -> str:
 
 
 def _of_topics(page: ReproductionPage, rows: tuple[TopicScores, ...], name: str) -> Table[TopicScores]:
-    one, two, digits = page.row.original.name, page.row.run.name, page.measure.digits
+    original, reproduction, digits = page.row.original.name, page.row.run.name, page.measure.digits
     return Table(
-        f"{two}-{name}",
-        f"{page.measure.key} of {one} and {two} by topic.",
+        f"{reproduction}-{name}",
+        f"{page.measure.key} of {original} and {reproduction} by topic.",
         [
             Column("topic", attrgetter("topic_id"), "Topic"),
             Column("title", attrgetter("title"), "Title", shown=~Place.PRINT),
-            Column("original", attrgetter("original"), one, digits=digits, group="original"),
-            Column("reproduction", attrgetter("other"), two, digits=digits, group="other"),
+            Column("original", attrgetter("original"), original, digits=digits, group="original"),
+            Column("reproduction", attrgetter("other"), reproduction, digits=digits, group="other"),
             Column("difference", attrgetter("difference"), "Difference", digits=digits),
         ],
         rows,

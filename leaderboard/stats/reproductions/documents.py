@@ -114,16 +114,20 @@ def document_order(originals: Sequence[Ranking], reproductions: Sequence[Ranking
     Topics that neither has are left out; one that a single run has counts as empty in the other: no overlap,
     and KTU not defined. Raises ValueError where the numbers of topics differ.
     """
-    pairs = [(one, two) for one, two in zip(originals, reproductions, strict=True) if len(one) or len(two)]
+    pairs = [
+        (original, reproduction)
+        for original, reproduction in zip(originals, reproductions, strict=True)
+        if len(original) or len(reproduction)
+    ]
     taus = [ktu(*pair) for pair in pairs]
-    bounds = [bounded_rbo(two, one) for one, two in pairs]
+    bounds = [bounded_rbo(reproduction, original) for original, reproduction in pairs]
     return DocumentOrder(
         topics=len(pairs),
         with_ktu=sum(tau is not None for tau in taus),
         ktu=_mean(taus),
         ktu_by_spelling=_mean([ktu_by_spelling(*pair) for pair in pairs]),
-        rbo=_mean([seen_rbo(two, one) for one, two in pairs]),
-        rbo_repro_eval=_mean([truncated_rbo(two, one) for one, two in pairs]),
+        rbo=_mean([seen_rbo(reproduction, original) for original, reproduction in pairs]),
+        rbo_repro_eval=_mean([truncated_rbo(reproduction, original) for original, reproduction in pairs]),
         rbo_ext=_mean([bound.ext for bound in bounds]),
         rbo_min=_mean([bound.min for bound in bounds]),
         rbo_max=_mean([bound.max for bound in bounds]),
@@ -135,21 +139,22 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return float(np.mean(defined)) if defined else None
 
 
-def _by_appearance(one: Sequence[Any], two: Sequence[Any]) -> Mapping[Any, int]:
-    return {document: number for number, document in enumerate(dict.fromkeys((*one, *two)))}
+def _by_appearance(first: Sequence[Any], second: Sequence[Any]) -> Mapping[Any, int]:
+    return {document: number for number, document in enumerate(dict.fromkeys((*first, *second)))}
 
 
-def _by_spelling(one: Sequence[Any], two: Sequence[Any]) -> Mapping[Any, int]:
-    return {document: number for number, document in enumerate(sorted({*one, *two}))}
+def _by_spelling(first: Sequence[Any], second: Sequence[Any]) -> Mapping[Any, int]:
+    return {document: number for number, document in enumerate(sorted({*first, *second}))}
 
 
 def _ktu(original: Ranking, reproduced: Ranking, depth: int, union: Union) -> float | None:
     length = min(len(original), len(reproduced), depth)
     if length < 2:
         return None
-    one, two = original[:length], reproduced[:length]
-    number = union(one, two)
+    original_top, reproduced_top = original[:length], reproduced[:length]
+    number = union(original_top, reproduced_top)
     places = (
-        np.array([number[document] for document in ranking], dtype=np.float64) for ranking in (one, two)
+        np.array([number[document] for document in ranking], dtype=np.float64)
+        for ranking in (original_top, reproduced_top)
     )
     return tau_b(*places)
