@@ -149,16 +149,16 @@ class AuditPage:
     older: int | None
 
 
-def audit_page(session: Session, viewer: Viewer, wanted: AuditSearch, before: int | None) -> AuditPage:
+def audit_page(session: Session, viewer: Viewer, search: AuditSearch, before: int | None) -> AuditPage:
     """One page of search results, for operators; raises NotFound for an unknown account."""
-    rows = audit.newest(session, _request(session, viewer, wanted), A_PAGE + 1, before)
+    rows = audit.newest(session, _request(session, viewer, search), A_PAGE + 1, before)
     older = rows[A_PAGE - 1].id if len(rows) > A_PAGE else None
     return AuditPage(rows[:A_PAGE], older)
 
 
-def whole_audit(session: Session, viewer: Viewer, wanted: AuditSearch) -> AuditPage:
+def whole_audit(session: Session, viewer: Viewer, search: AuditSearch) -> AuditPage:
     """All search results, for a file; raises Invalid where that is too much for one."""
-    rows = audit.newest(session, _request(session, viewer, wanted), MOST_EXPORTED + 1)
+    rows = audit.newest(session, _request(session, viewer, search), MOST_EXPORTED + 1)
     if len(rows) > MOST_EXPORTED:
         rule = f"An export can have at most {MOST_EXPORTED:,} audit log entries."
         remedy = "Choose a shorter period."
@@ -166,12 +166,12 @@ def whole_audit(session: Session, viewer: Viewer, wanted: AuditSearch) -> AuditP
     return AuditPage(rows, None)
 
 
-def _request(session: Session, viewer: Viewer, wanted: AuditSearch) -> AuditRequest:
+def _request(session: Session, viewer: Viewer, search: AuditSearch) -> AuditRequest:
     policy.require_operator(viewer)
-    request = AuditRequest(action=wanted.action, subject=wanted.subject, since=wanted.first)
-    if wanted.account:
-        request = replace(request, account_id=accounts.find(session, wanted.account))
-    return request if wanted.last is None else replace(request, until=wanted.last + timedelta(days=1))
+    request = AuditRequest(action=search.action, subject=search.subject, since=search.first)
+    if search.account:
+        request = replace(request, account_id=accounts.find(session, search.account))
+    return request if search.last is None else replace(request, until=search.last + timedelta(days=1))
 
 
 def audit_table(page: AuditPage) -> Table[AuditRow]:
@@ -373,13 +373,13 @@ def _table_bytes(session: Session, size: int) -> dict[str, int]:
         return {}
 
 
-def _tables(found: Mapping[str, int]) -> tuple[StoredTable, ...]:
+def _tables(sizes: Mapping[str, int]) -> tuple[StoredTable, ...]:
     kinds = {
         str(mapper.local_table.name): mapper.class_.__module__.rpartition(".")[2]  # type: ignore[attr-defined]
         for mapper in Base.registry.mappers
     }
     rows = (
-        StoredTable(name, KINDS.get(kinds.get(name, ""), "other"), count) for name, count in found.items()
+        StoredTable(name, KINDS.get(kinds.get(name, ""), "other"), count) for name, count in sizes.items()
     )
     return tuple(sorted(rows, key=lambda row: (-row.bytes, row.name)))
 
@@ -468,11 +468,11 @@ def _jobs(session: Session) -> Iterable[Metric]:
         .where(Job.state.in_(queue.UNFINISHED))
         .group_by(Job.kind, Job.state)
     ).all()
-    found = {(kind, state): (jobs, oldest) for kind, state, jobs, oldest in rows}
+    unfinished = {(kind, state): (jobs, oldest) for kind, state, jobs, oldest in rows}
     numbers, ages = [], []
     for kind in queue.WORDS:
         for state, word in queue.STATES.items():
-            jobs, oldest = found.get((kind, state), (0, None))
+            jobs, oldest = unfinished.get((kind, state), (0, None))
             age = max(0.0, (at - oldest).total_seconds()) if oldest is not None else 0.0
             numbers.append(Sample(jobs, {"kind": kind, "state": word}))
             ages.append(Sample(age, {"kind": kind, "state": word}))
@@ -487,8 +487,8 @@ def _by_state(
     """Number of rows of a table in each of these states, read by the index on states."""
     state = _or_retrying(table)
     counted = select(state, func.count()).where(table.state.in_(states)).group_by(state)
-    found = {word: count for word, count in session.execute(counted)}
-    return _gauge(name, meaning, *(Sample(found.get(each, 0), {"state": each}) for each in states))
+    counts = {word: count for word, count in session.execute(counted)}
+    return _gauge(name, meaning, *(Sample(counts.get(each, 0), {"state": each}) for each in states))
 
 
 def _or_retrying(table: type[Mail | WebhookDelivery]) -> SQLColumnExpression[str]:

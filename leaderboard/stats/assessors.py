@@ -585,8 +585,8 @@ def satisfaction(first: Sequence[float], second: Sequence[float]) -> Satisfactio
     >>> satisfaction([3, 4, 2], [1, 2, 3]).difference.value
     1.0
     """
-    one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    t = paired_t(np.stack([one, two, np.zeros_like(one)]))
+    first_values, second_values = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    t = paired_t(np.stack([first_values, second_values, np.zeros_like(first_values)]))
     difference, *alone = (_mean(t, pair) for pair in (_DIFFERENCE, _FIRST, _SECOND))
     return Satisfaction(_cut(alone[0]), _cut(alone[1]), difference)
 

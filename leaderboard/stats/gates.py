@@ -275,5 +275,5 @@ def _within_reach(effect: float, least: int, topics: int, level: float) -> int |
     """The fewest topics, from the least on, that show an effect by a one-sided test with 80 % power."""
     if effect * effect * MOST_TIMES * topics < 1:
         return None
-    found = int(fewest_topics(np.array([effect]), least, power=POWER, alpha=2 * level)[0])
-    return found if found <= MOST_TIMES * topics else None
+    fewest = int(fewest_topics(np.array([effect]), least, power=POWER, alpha=2 * level)[0])
+    return fewest if fewest <= MOST_TIMES * topics else None

@@ -142,8 +142,10 @@ def topic_agreement(reference: FloatArray, judge: FloatArray, by: Coefficient = 
     """
     if by == "accuracy":
         return accuracies(reference.T, judge.T)
-    one, two = (pair_signs_alone(scores.T) for scores in (reference, judge))
-    return np.where(one.any(axis=1) & two.any(axis=1), taus(one, two), np.nan)
+    reference_signs, judge_signs = (pair_signs_alone(scores.T) for scores in (reference, judge))
+    return np.where(
+        reference_signs.any(axis=1) & judge_signs.any(axis=1), taus(reference_signs, judge_signs), np.nan
+    )
 
 
 Topics = Sequence[int] | NDArray[np.intp]
@@ -262,13 +264,15 @@ def decided_pairs(reference: FloatArray, judge: FloatArray, method: Method, *, s
     """
     tables = [all_pairs(scores, method, seed=seed) for scores in (reference, judge)]
     first, second = pairs(len(reference))
-    one, two = (decided(table)[first, second] for table in tables)
+    reference_decided, judge_decided = (decided(table)[first, second] for table in tables)
     peaks = (float(np.abs(scores).max(initial=0.0)) for scores in (reference, judge))
     ways = (signs(table.difference, peak) for table, peak in zip(tables, peaks, strict=True))
-    return counts(one, two, *ways)
+    return counts(reference_decided, judge_decided, *ways)
 
 
-def counts(one: SignArray, two: SignArray, means_one: SignArray, means_two: SignArray) -> DecidedPairs:
+def counts(
+    reference: SignArray, judge: SignArray, reference_means: SignArray, judge_means: SignArray
+) -> DecidedPairs:
     """The counts from signs of the pairs, (pairs,): decided by reference and judge, then of their means.
 
     >>> decided, means = np.array([1, 1, 0, 0]), np.array([1, 1, 1, 1])
@@ -276,18 +280,18 @@ def counts(one: SignArray, two: SignArray, means_one: SignArray, means_two: Sign
     >>> found.both_same, found.one_opposite, found.none_same, found.recall, found.false_verdicts
     (1, 2, 1, 0.5, 0.5)
     """
-    number = (one != 0).astype(int) + (two != 0)
-    same = means_one == means_two
+    number = (reference != 0).astype(int) + (judge != 0)
+    same = reference_means == judge_means
     return DecidedPairs(
-        both_same=int(((number == 2) & (one == two)).sum()),
-        both_opposite=int(((number == 2) & (one != two)).sum()),
+        both_same=int(((number == 2) & (reference == judge)).sum()),
+        both_opposite=int(((number == 2) & (reference != judge)).sum()),
         one_same=int(((number == 1) & same).sum()),
         one_opposite=int(((number == 1) & ~same).sum()),
         none_same=int(((number == 0) & same).sum()),
         none_opposite=int(((number == 0) & ~same).sum()),
-        by_reference=int(np.count_nonzero(one)),
-        by_judge=int(np.count_nonzero(two)),
-        against=int(((one == 0) & (two * means_one < 0)).sum()),
+        by_reference=int(np.count_nonzero(reference)),
+        by_judge=int(np.count_nonzero(judge)),
+        against=int(((reference == 0) & (judge * reference_means < 0)).sum()),
     )
 
 
@@ -302,9 +306,12 @@ def guaranteed_range(reference: FloatArray, judge: FloatArray) -> GuaranteedRang
     >>> guaranteed_range(apart, apart)
     GuaranteedRange(low=1.0, high=1.0)
     """
-    one, two = (_by_holm(scores) for scores in (reference, judge))
-    number = len(one)
-    same, opposite = int((one * two > 0).sum()), int((one * two < 0).sum())
+    reference_signs, judge_signs = (_by_holm(scores) for scores in (reference, judge))
+    number = len(reference_signs)
+    same, opposite = (
+        int((reference_signs * judge_signs > 0).sum()),
+        int((reference_signs * judge_signs < 0).sum()),
+    )
     return GuaranteedRange(2 * same / number - 1, 1 - 2 * opposite / number)
 
 
@@ -389,13 +396,17 @@ def level_agreement(reference: IntArray, judge: IntArray, truth: int, level: int
     >>> found.precision, found.recall, found.f1
     (0.5, 0.5, 0.5)
     """
-    one, two = (reference >= truth).astype(np.int64), (judge >= level).astype(np.int64)
-    both, predicted, relevant = int((one & two).sum()), int(two.sum()), int(one.sum())
+    is_relevant, is_predicted = (reference >= truth).astype(np.int64), (judge >= level).astype(np.int64)
+    both, predicted, relevant = (
+        int((is_relevant & is_predicted).sum()),
+        int(is_predicted.sum()),
+        int(is_relevant.sum()),
+    )
     return LevelAgreement(
         truth=truth,
         judge=level,
-        kappa=cohen(confusion(one, two)).value,
-        jaccard=overlap(one, two).value,
+        kappa=cohen(confusion(is_relevant, is_predicted)).value,
+        jaccard=overlap(is_relevant, is_predicted).value,
         precision=both / predicted if predicted else None,
         recall=both / relevant if relevant else None,
         f1=2 * both / (predicted + relevant) if predicted + relevant else None,
@@ -411,10 +422,10 @@ def united(
     (array([2, 0, 0]), array([0, 0, 1]))
     """
     docnos = sorted({*reference, *judge})
-    one, two = (
+    reference_grades, judge_grades = (
         np.array([grades.get(docno, 0) for docno in docnos], dtype=np.int64) for grades in (reference, judge)
     )
-    return np.clip(one, 0, highest), np.clip(two, 0, highest)
+    return np.clip(reference_grades, 0, highest), np.clip(judge_grades, 0, highest)
 
 
 def shared(reference: Mapping[bytes, int], judge: Mapping[bytes, int]) -> tuple[IntArray, IntArray]:
@@ -424,10 +435,10 @@ def shared(reference: Mapping[bytes, int], judge: Mapping[bytes, int]) -> tuple[
     (array([1]), array([2]))
     """
     docnos = sorted(reference.keys() & judge.keys())
-    one, two = (
+    reference_grades, judge_grades = (
         np.array([grades[docno] for docno in docnos], dtype=np.int64) for grades in (reference, judge)
     )
-    return one, two
+    return reference_grades, judge_grades
 
 
 def mean_of_topics(values: Sequence[float | None]) -> tuple[float | None, int]:
@@ -472,8 +483,8 @@ def over_rated(reference: FloatArray, judge: FloatArray) -> FloatArray:
     kept = np.ones(reference.shape[1], dtype=bool)
     for scores in (reference, judge):
         kept &= scores.std(axis=0) > ROUNDING * np.abs(scores).max(axis=0, initial=0.0)
-    one, two = (_standard(scores[:, kept]) for scores in (reference, judge))
-    return two - one
+    reference_scores, judge_scores = (_standard(scores[:, kept]) for scores in (reference, judge))
+    return judge_scores - reference_scores
 
 
 def group_over_rating(over: FloatArray, runs: Sequence[int]) -> OverRating | None:

@@ -22,12 +22,12 @@ def backup(file: Path, no_verify: bool, data: Path | None) -> None:
     """Back up the whole site to FILE, also while it is running; replaces an existing FILE."""
     with opened(data) as (database, settings):
         keep_private(settings)
-        made = backups.back_up(database, file, verify=not no_verify, progress=shown)
+        site_backup = backups.back_up(database, file, verify=not no_verify, progress=shown)
         elsewhere = _elsewhere(database)
     checked = "" if no_verify else ", verified by a test restore"
     end_shown()
-    click.echo(f"{_described(made)} in {file}{checked}.")
-    click.echo(f"SHA-256 {made.sha256}{elsewhere}")
+    click.echo(f"{_described(site_backup)} in {file}{checked}.")
+    click.echo(f"SHA-256 {site_backup.sha256}{elsewhere}")
 
 
 @click.command()
@@ -38,11 +38,11 @@ def restore(file: Path, data: Path | None) -> None:
     settings = Settings.from_env(data=data)
     keep_private(settings)
     open_database(settings).dispose()
-    made = backups.restore(file, settings.url, progress=shown)
+    site_backup = backups.restore(file, settings.url, progress=shown)
     end_shown()
     database = open_database(settings)
     try:
-        click.echo(f"{_described(made)} restored.{_elsewhere(database)}")
+        click.echo(f"{_described(site_backup)} restored.{_elsewhere(database)}")
     finally:
         database.dispose()
 
@@ -71,5 +71,5 @@ def _elsewhere(database: Database) -> str:
     )
 
 
-def _described(made: Backup) -> str:
-    return f"{made.rows:,} rows of {len(made.counts)} tables at schema {made.schema}"
+def _described(site_backup: Backup) -> str:
+    return f"{site_backup.rows:,} rows of {len(site_backup.counts)} tables at schema {site_backup.schema}"

@@ -59,11 +59,11 @@ def require_sound(path: Path) -> None:
     """Raise Damaged, with SQLite's own words, where its integrity check finds anything."""
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
         try:
-            found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
+            messages = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
         except sqlite3.DatabaseError as error:
-            found = [str(error)]
-    if found != ["ok"]:
-        raise Damaged(f"{path} is damaged: {'; '.join(found)}. Restore a backup.")
+            messages = [str(error)]
+    if messages != ["ok"]:
+        raise Damaged(f"{path} is damaged: {'; '.join(messages)}. Restore a backup.")
 
 
 @click.group()
@@ -79,16 +79,16 @@ def upgrade(data: Path | None) -> None:
     keep_private(settings)
     database = open_database(settings)
     try:
-        found = schema.current(database)
-        if found == schema.head():
-            click.echo(f"The database already has the latest schema, {found}. Nothing to do.")
+        version = schema.current(database)
+        if version == schema.head():
+            click.echo(f"The database already has the latest schema, {version}. Nothing to do.")
             return
-        schema.require_known(found)
+        schema.require_known(version)
         path = file_of(database)
-        if found is not None and path is not None:
+        if version is not None and path is not None:
             click.echo(f"Copied the database to {copy_file(database, path)} first.")
         schema.upgrade(database)
-        click.echo(f"The database is now at schema {schema.head()} (was {found or 'empty'}).")
+        click.echo(f"The database is now at schema {schema.head()} (was {version or 'empty'}).")
     finally:
         database.dispose()
 

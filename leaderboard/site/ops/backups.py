@@ -83,8 +83,8 @@ def rows_of(connection: Connection, table: RowTable) -> Generator[Row]:
         f'"{name}" COLLATE "C"' if postgres and kinds[name] == "text" else f'"{name}"' for name in table.key
     )
     streamed = connection.execution_options(stream_results=True, yield_per=table.at_once)
-    with streamed.exec_driver_sql(f'SELECT {chosen} FROM "{table.name}" ORDER BY {order}') as found:
-        for row in found:
+    with streamed.exec_driver_sql(f'SELECT {chosen} FROM "{table.name}" ORDER BY {order}') as rows:
+        for row in rows:
             yield tuple(_shared(value, kind) for value, kind in zip(row, table.kinds, strict=True))
 
 
@@ -116,7 +116,8 @@ def set_sequences(connection: Connection, tables: Sequence[RowTable]) -> None:
 
 def _shape(table: Table) -> RowTable:
     kinds = tuple(
-        next(kind for known, kind in KINDS if isinstance(column.type, known)) for column in table.columns
+        next(kind for column_type, kind in KINDS if isinstance(column.type, column_type))
+        for column in table.columns
     )
     names = tuple(column.name for column in table.columns)
     return RowTable(table.name, names, kinds, tuple(column.name for column in table.primary_key))
@@ -383,8 +384,8 @@ def write(database: Database, path: Path, progress: Progress = lambda _: None) -
     """Write the whole database, with any schema version, to a file that is not verified."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
     with one_moment(database) as connection:
-        found = schema.current_on(connection) or ""
-        head = BackupHead(found, __version__, at, connection.dialect.name)
+        version = schema.current_on(connection) or ""
+        head = BackupHead(version, __version__, at, connection.dialect.name)
         with written(path, head) as archive:
             counts = []
             for table in tables_of(connection):

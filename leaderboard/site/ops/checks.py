@@ -130,8 +130,8 @@ def _differs(session: Session, revision: QrelsRevision, prepared: PreparedQrels)
         return unpack_judgments(revision.packed) != prepared.judgments
     columns = Judgment.topic_id, Judgment.subtopic, Judgment.docno, Judgment.grade
     rows = session.execute(select(*columns).where(Judgment.revision_id == revision.id))
-    found = {(topic, part, docno.encode(), grade) for topic, part, docno, grade in rows}
-    return bool(found) and found != set(prepared.rows)
+    stored_rows = {(topic, part, docno.encode(), grade) for topic, part, docno, grade in rows}
+    return bool(stored_rows) and stored_rows != set(prepared.rows)
 
 
 JUDGMENTS_CHECKS = (DamageCheck("judgments", "revision", _revisions, _judgments),)
@@ -160,8 +160,8 @@ def _documents(first: str, last: str, count: int, body: bytes) -> Iterator[str]:
         yield "its documents differ from their recorded range"
 
 
-def _docnos(known: bytes) -> Iterator[str]:
-    DocnoFilter.bits(known)
+def _docnos(packed: bytes) -> Iterator[str]:
+    DocnoFilter.bits(packed)
     yield from ()
 
 
@@ -321,8 +321,8 @@ def _wrong_means(database: Database, key: Key) -> Iterator[str]:
                 yield f"{of_it}: its checksum does not match"
             elif parse(evaluation.measure).measure.version == evaluation.measure_version:
                 places = places_of(session, evaluation.revision_id, mean.topic_set_id)
-                made = (mean.mean, mean.topics)
-                if not any(aggregate(evaluation, chosen) == made for chosen in places):
+                stored_mean = (mean.mean, mean.topics)
+                if not any(aggregate(evaluation, chosen) == stored_mean for chosen in places):
                     yield f"{of_it} does not match its stored scores"
 
 
@@ -341,10 +341,10 @@ def _computed_again(database: Database, key: Key) -> Iterator[str]:
 
 def _all_differences(database: Database, key: Key, again: Again) -> Iterator[str]:
     """Differences between a run's stored data and its scores computed again."""
-    wanted = select(Evaluation).where(_of(Evaluation, key))
+    evaluations = select(Evaluation).where(_of(Evaluation, key))
     with database.read() as session:
         for evaluation in session.scalars(
-            wanted.options(undefer(Evaluation.scores), undefer(Evaluation.parts))
+            evaluations.options(undefer(Evaluation.scores), undefer(Evaluation.parts))
         ):
             yield from _differences(evaluation, again)
 

@@ -73,10 +73,10 @@ def due_moves(session: Session, over_bytes: int, limit: int | None = None) -> li
         Job.kind == queue.MOVE, Job.subject_id == Upload.id, Job.state.in_(queue.UNFINISHED)
     )
     large = select(Upload.id).where(Upload.state == "accepted", Upload.bytes > over_bytes)
-    wanted = large.where(~elsewhere, here)
+    due_uploads = large.where(~elsewhere, here)
     if limit is not None:
-        wanted = wanted.where(~about).limit(limit)
-    return list(session.scalars(wanted.order_by(Upload.id)))
+        due_uploads = due_uploads.where(~about).limit(limit)
+    return list(session.scalars(due_uploads.order_by(Upload.id)))
 
 
 def queue_due(session: Session, over_bytes: int) -> None:
@@ -108,8 +108,8 @@ def put_moved(database: Database, upload_id: int) -> PutObject | None:
 def _sent(session: Session, upload_id: int) -> str | None:
     """The digest of a file that can be moved; None where it cannot."""
     in_pieces = exists().where(UploadChunk.upload_id == upload_id, UploadChunk.number == 0)
-    found = select(Upload.sha256).where(Upload.id == upload_id, Upload.state == "accepted", in_pieces)
-    return session.scalar(found)
+    digest = select(Upload.sha256).where(Upload.id == upload_id, Upload.state == "accepted", in_pieces)
+    return session.scalar(digest)
 
 
 def _compressed(sent: StoredFile, digest: "hashlib._Hash") -> Iterator[bytes]:
@@ -212,9 +212,9 @@ def _remove_unknown(database: Database, keep: timedelta) -> int:
     old = (each.key for each in store.listed() if each.modified < since and OURS.fullmatch(each.key))
     for some in _batches(old):
         with database.read() as session:
-            known = set(session.scalars(select(StoredObject.key).where(StoredObject.key.in_(some))))
-        store.remove([key for key in some if key not in known])
-        removed += len(some) - len(known)
+            stored_keys = set(session.scalars(select(StoredObject.key).where(StoredObject.key.in_(some))))
+        store.remove([key for key in some if key not in stored_keys])
+        removed += len(some) - len(stored_keys)
     return removed
 
 

@@ -48,9 +48,9 @@ def link(account_id: int) -> ResponseReturnValue:
 @rule(OPERATOR)
 def organiser(account_id: int) -> ResponseReturnValue:
     """Let an account create tasks, or stop it: by the field `organiser`."""
-    asker, wanted = viewer(), request.form.get("organiser") == "yes"
+    asker, is_organiser = viewer(), request.form.get("organiser") == "yes"
     with writing() as session:
-        closing.set_organiser(session, asker, account_id, wanted)
+        closing.set_organiser(session, asker, account_id, is_organiser)
     return _back()
 
 

@@ -133,7 +133,7 @@ def _requests(counts: RequestCounts) -> tuple[Metric, ...]:
             "leaderboard_kept_pages_total",
             "counter",
             "Requests for cacheable pages, by source of the response.",
-            tuple(Sample(count, {"found": found}) for found, count in kept),
+            tuple(Sample(count, {"found": source}) for source, count in kept),
         ),
         Metric(
             "leaderboard_leases_lost_total",

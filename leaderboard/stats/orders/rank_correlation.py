@@ -67,14 +67,14 @@ def signs(differences: FloatArray, peak: float | FloatArray) -> SignArray:
     return signed
 
 
-def taus(one: SignArray, two: SignArray) -> FloatArray:
+def taus(first: SignArray, second: SignArray) -> FloatArray:
     """Kendall's τ_b of each row, (orders,), from signs (orders, pairs); 0 where a side ties all runs.
 
     >>> taus(np.array([[1, 1, 1]], dtype=np.int8), np.array([[1, 1, -1]], dtype=np.int8))
     array([0.33333333])
     """
-    agreement = (one * two).sum(axis=1, dtype=np.int64)
-    untied = np.sqrt(np.count_nonzero(one, axis=1) * np.count_nonzero(two, axis=1))
+    agreement = (first * second).sum(axis=1, dtype=np.int64)
+    untied = np.sqrt(np.count_nonzero(first, axis=1) * np.count_nonzero(second, axis=1))
     tau: FloatArray = agreement / np.maximum(untied, 1.0)
     return tau
 
@@ -165,10 +165,10 @@ def tau_ap_b(first: FloatArray, second: FloatArray) -> float | None:
     """
     if not _ordered(first, second):
         return None
-    one, two = _above(first), _above(second)
-    agreeing = (one & two).sum(axis=1)
+    above_first, above_second = _above(first), _above(second)
+    agreeing = (above_first & above_second).sum(axis=1)
     shares = []
-    for above in (one.sum(axis=1), two.sum(axis=1)):
+    for above in (above_first.sum(axis=1), above_second.sum(axis=1)):
         below_top = above > 0
         shares.append((agreeing[below_top] / above[below_top]).mean())
     return float(sum(shares) - 1)

@@ -68,9 +68,9 @@ def rbo_with_ties(first: TiedRanking, second: TiedRanking, p: float = 0.9, ties:
     >>> [round(rbo_with_ties(["ab"], ["ba"], 0.5, ties).ext, 6) for ties in ("a", "w", "b")]
     [0.75, 1.0, 1.0]
     """
-    one, two = (list(chain.from_iterable(groups)) for groups in (first, second))
+    first_documents, second_documents = (list(chain.from_iterable(groups)) for groups in (first, second))
     sizes = (np.array([len(group) for group in groups], dtype=np.int64) for groups in (first, second))
-    return RankedPair(shared_places(one, two), *sizes).rbo(p, ties)
+    return RankedPair(shared_places(first_documents, second_documents), *sizes).rbo(p, ties)
 
 
 def rbo_within(first: Ranking, second: Ranking, p: float = 0.9) -> float:
@@ -156,13 +156,13 @@ class RankedPair:
         if not (first.all() and second.all()):
             raise ValueError("a group of tied documents is empty")
         sides = [(sizes, places[:, at]) for at, sizes in enumerate((first, second))]
-        (one, _), (two, _) = ordered = sorted(sides, key=lambda side: int(side[0].sum()))
-        self._shorter, self._longer = int(one.sum()), int(two.sum())
+        (shorter, _), (longer, _) = ordered = sorted(sides, key=lambda side: int(side[0].sum()))
+        self._shorter, self._longer = int(shorter.sum()), int(longer.sum())
         self._depth = np.arange(1, self._longer + 1, dtype=np.float64)
         # The last possible ranks of what both have, in the shorter ranking and in the longer one.
         self._common = np.column_stack([_last(sizes)[at] for sizes, at in ordered])
-        self._tops = _depths(one, self._depth), _depths(two, self._depth)
-        self._has_ties = len(one) < self._shorter or len(two) < self._longer
+        self._tops = _depths(shorter, self._depth), _depths(longer, self._depth)
+        self._has_ties = len(shorter) < self._shorter or len(longer) < self._longer
         self._within = _both_within(self._common, self._tops[0].within, self._tops[1].within)
 
     def rbo(self, p: float, ties: Ties = "a") -> Rbo:
@@ -279,10 +279,10 @@ def _depths(sizes: IntArray, depth: FloatArray) -> _Depths:
     return _Depths(above, within, share)
 
 
-def _both_within(common: IntArray, one: IntArray, two: IntArray) -> IntArray:
+def _both_within(common: IntArray, shorter: IntArray, longer: IntArray) -> IntArray:
     """By depth, how many common documents have their last ranks within the bounds, which never fall."""
-    since = np.maximum(np.searchsorted(one, common[:, 0]), np.searchsorted(two, common[:, 1]))
-    return np.cumsum(np.bincount(since, minlength=len(one) + 1)[: len(one)])
+    since = np.maximum(np.searchsorted(shorter, common[:, 0]), np.searchsorted(longer, common[:, 1]))
+    return np.cumsum(np.bincount(since, minlength=len(shorter) + 1)[: len(shorter)])
 
 
 @lru_cache(maxsize=64)

@@ -68,7 +68,9 @@ def rbo_of_all_pairs(
     for done, topic in enumerate(documents, start=1):
         length = _lengths(topic)
         total = total + np.concatenate(list(_overlaps(_Topic.of(topic, length), p)))
-        counted = counted + np.concatenate([np.maximum(one, rest) > 0 for one, rest in _against_rest(length)])
+        counted = counted + np.concatenate(
+            [np.maximum(own_length, rest) > 0 for own_length, rest in _against_rest(length)]
+        )
         if progress is not None:
             progress(done / len(documents))
     return total / np.maximum(counted, 1)
@@ -140,9 +142,11 @@ def _uneven(topic: _Topic, share: FloatArray, p: float) -> Iterator[FloatArray]:
     longest = len(share)
     share_from, weight_from = _sum_from(share), _sum_from(share * np.arange(1, longest + 1))
     place = topic.table(np.arange(longest, dtype=np.int32), absent=longest)
-    for run, (mine, (one, rest)) in enumerate(zip(topic.by_run(), _against_rest(topic.length), strict=True)):
-        lower = np.maximum(place[mine, run + 1 :], np.arange(one, dtype=np.int32)[:, None])
-        short, long = np.minimum(one, rest), np.maximum(one, rest)
+    for run, (mine, (own_length, rest)) in enumerate(
+        zip(topic.by_run(), _against_rest(topic.length), strict=True)
+    ):
+        lower = np.maximum(place[mine, run + 1 :], np.arange(own_length, dtype=np.int32)[:, None])
+        short, long = np.minimum(own_length, rest), np.maximum(own_length, rest)
         shared, shared_above = (lower < longest).sum(axis=0), (lower < short).sum(axis=0)
         seen = shared_above / np.maximum(short, 1)
         overlap = share_from[lower].sum(axis=0) - shared * share_from[long]

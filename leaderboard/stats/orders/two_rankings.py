@@ -132,11 +132,11 @@ def _topics_of_either(first: Sequence[Ranking], second: Sequence[Ranking]) -> li
 
 
 def _measured(
-    one: Ranking, two: Ranking, places: IntArray, k: int, p: float, penalty: float
+    first: Ranking, second: Ranking, places: IntArray, k: int, p: float, penalty: float
 ) -> dict[str, float]:
-    overlap = RankedPair(places, untied(one), untied(two)).rbo(p)
+    overlap = RankedPair(places, untied(first), untied(second)).rbo(p)
     curve = top_lists.curve_of_places(places, k)
-    tops = top_lists.compared(one, two, k, p=penalty)
+    tops = top_lists.compared(first, second, k, p=penalty)
     return {
         f"overlap@{k}": float(curve[-1]),
         f"ao@{k}": float(np.cumsum(curve)[-1]) / k,
