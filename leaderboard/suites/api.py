@@ -74,8 +74,8 @@ def suite_settings(suite: str) -> object:
 
     In the form that PUT of the suite accepts, for accounts that can change it.
     """
-    known = seen.own_suite(reading(), viewer(), suite)
-    return msgspec.convert(changes.as_facts(changes.draft_of(known)), SuiteBody)
+    known_suite = seen.own_suite(reading(), viewer(), suite)
+    return msgspec.convert(changes.as_facts(changes.draft_of(known_suite)), SuiteBody)
 
 
 OPERATIONS = (

@@ -43,8 +43,8 @@ def make(file: Path, data: Path | None) -> None:
     """Create a suite from a TOML FILE with a slug, a title and a table [[members]] for each task."""
     draft = changes.read_toml(file.read_text(encoding="utf-8"))
     with acting(data) as do:
-        made = do(changes.MAKE, draft, suite=draft["slug"])
-    click.echo(f"/suites/{made.result}")
+        outcome = do(changes.MAKE, draft, suite=draft["slug"])
+    click.echo(f"/suites/{outcome.result}")
 
 
 @suites.command()
@@ -74,8 +74,8 @@ def add(slug: str, archives: tuple[Path, ...], team: str, data: Path | None, **g
     values = chosen(RunDetails, given) | {"team_id": team_id}
     for path in archives:
         with acting(data) as do:
-            made = do(sending.SEND, values, {"file": path}, suite=slug, name="")
-        click.echo(f"{path}: /suites/{slug}/runs/{made.result}")
+            outcome = do(sending.SEND, values, {"file": path}, suite=slug, name="")
+        click.echo(f"{path}: /suites/{slug}/runs/{outcome.result}")
 
 
 @suites.command()
@@ -86,15 +86,15 @@ def add(slug: str, archives: tuple[Path, ...], team: str, data: Path | None, **g
 @data_option
 def join(slug: str, name: str, runs: tuple[str, ...], team: str, data: Path | None) -> None:
     """Create the suite run NAME from a team's existing runs, given by member and number."""
-    for one in runs:
-        if not one.partition("=")[2].isdecimal():
-            raise click.BadParameter(f"write a member and a run number, such as law=12, not {one!r}.")
+    for run in runs:
+        if not run.partition("=")[2].isdecimal():
+            raise click.BadParameter(f"write a member and a run number, such as law=12, not {run!r}.")
     with acting(data) as do:
         with do.writing() as session:
             team_id = teams.ensure(session, OPERATOR, team)
         new = {"team_id": team_id, "name": name, "runs": " ".join(runs)}
-        made = do(changes.PUT_TOGETHER, new, suite=slug)
-    click.echo(f"/suites/{slug}/runs/{made.result}")
+        outcome = do(changes.PUT_TOGETHER, new, suite=slug)
+    click.echo(f"/suites/{slug}/runs/{outcome.result}")
 
 
 @suites.command("board")

@@ -70,15 +70,16 @@ _kept: WeakKeyDictionary[Engine, Kept[_Kept]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def kept_suite(session: Session, viewer: Viewer, known: KnownSuite) -> SeenSuite:
+def kept_suite(session: Session, viewer: Viewer, known_suite: KnownSuite) -> SeenSuite:
     """As `seen_suite`; one statement if the site did not change since the last call."""
     engine = session.get_bind().engine
     # SuiteBoardRequest of the session itself: what it reads later is never of an older version.
     version = session.scalar(select(SiteVersion.number)) or 0
     key = (
-        (known.suite.id, *(member.member.id for member in known.members)),
+        (known_suite.suite.id, *(member.member.id for member in known_suite.members)),
         viewer.team_ids,
-        frozenset(member_task.task.id for member_task in known.members) & (viewer.organises | viewer.reads),
+        frozenset(member_task.task.id for member_task in known_suite.members)
+        & (viewer.organises | viewer.reads),
         viewer.is_operator,
     )
     with _lock:
@@ -87,7 +88,7 @@ def kept_suite(session: Session, viewer: Viewer, known: KnownSuite) -> SeenSuite
     if kept is not None and kept.version == version and kept.until > time.monotonic():
         return kept.seen
     until = time.monotonic() + min(LONGEST_S, phase_rules.seconds_to_next_date(session))
-    seen = seen_suite(session, viewer, known)
+    seen = seen_suite(session, viewer, known_suite)
     suites.put(key, _Kept(version, until, seen))
     return seen
 
@@ -351,8 +352,13 @@ class SuiteRow:
 def suites(session: Session, viewer: Viewer) -> tuple[SuiteRow, ...]:
     """The suites that the viewer may know of; two statements."""
     return tuple(
-        SuiteRow(one.suite.slug, one.suite.title, one.names, one.suite.withdrawn_at is not None)
-        for one in suites_seen.visible_suites(session, viewer)
+        SuiteRow(
+            known_suite.suite.slug,
+            known_suite.suite.title,
+            known_suite.names,
+            known_suite.suite.withdrawn_at is not None,
+        )
+        for known_suite in suites_seen.visible_suites(session, viewer)
     )
 
 
@@ -361,34 +367,34 @@ def suite_page(session: Session, viewer: Viewer, slug: str, choice: SuiteChoice)
 
     Raises NotFound as `records.visible_suite` does, Invalid for what cannot be asked of it.
     """
-    known = suites_seen.visible_suite(session, viewer, slug)
-    seen = kept_suite(session, viewer, known)
-    request = _asked(choice, shares_topics=known.suite.shared_topics)
+    known_suite = suites_seen.visible_suite(session, viewer, slug)
+    seen = kept_suite(session, viewer, known_suite)
+    request = _asked(choice, shares_topics=known_suite.suite.shared_topics)
     why_not = ""
     try:
-        board = kept_board(known, seen, request)
+        board = kept_board(known_suite, seen, request)
     except Invalid as error:
-        if request != _asked(SuiteChoice(), shares_topics=known.suite.shared_topics):
+        if request != _asked(SuiteChoice(), shares_topics=known_suite.suite.shared_topics):
             raise
         board, why_not = KeptBoard(None, None, ()), error.message
     own = {run.id for run in seen.runs if run.team_id in viewer.team_ids}
     return SuitePage(
-        suite=known.suite.slug,
-        title=known.suite.title,
-        description=known.suite.description,
+        suite=known_suite.suite.slug,
+        title=known_suite.suite.title,
+        description=known_suite.suite.description,
         members=seen.members,
         left_out=seen.left_out,
         runs=tuple(replace(run, is_own=run.id in own) for run in seen.runs),
-        reference=known.suite.reference,
-        baseline=request.baseline or known.suite.baseline,
+        reference=known_suite.suite.reference,
+        baseline=request.baseline or known_suite.suite.baseline,
         asked=request,
-        shares_topics=known.suite.shared_topics,
-        choices=_choices(known.suite.macro, seen.members),
+        shares_topics=known_suite.suite.shared_topics,
+        choices=_choices(known_suite.suite.macro, seen.members),
         groups=_groups(seen.members),
         board=board,
         why_not=why_not or ("" if board.of or not board.rows else NOTHING_YET),
-        may_change=known.may_change,
-        is_withdrawn=known.suite.withdrawn_at is not None,
+        may_change=known_suite.may_change,
+        is_withdrawn=known_suite.suite.withdrawn_at is not None,
     )
 
 
@@ -475,7 +481,7 @@ def _asked(choice: SuiteChoice, *, shares_topics: bool) -> SuiteBoardRequest:
     for key, _ in choice.groups:
         if key not in GROUPS:
             raise Invalid(f"Members can be grouped by {', '.join(GROUPS)}, not {key[:40]!r}.")
-    by = next(one for one in BY if one == choice.by)
+    by = next(by for by in BY if by == choice.by)
     usual = "shared topics" if shares_topics else "topics"
     return SuiteBoardRequest(
         by=by,
@@ -562,14 +568,14 @@ def suite_run_page(session: Session, viewer: Viewer, slug: str, suite_run_id: in
     page = suite_page(session, viewer, slug, SuiteChoice())
     seen = next((run for run in page.runs if run.id == suite_run_id), None)
     try:
-        known, own = sending.own_suite_run(session, viewer, slug, suite_run_id)
+        known_suite, own = sending.own_suite_run(session, viewer, slug, suite_run_id)
     except NotFound:
         if seen is None:
             raise NotFound(f"There is no run {suite_run_id} in this suite.") from None
-        known, own = suites_seen.visible_suite(session, viewer, slug), None
+        known_suite, own = suites_seen.visible_suite(session, viewer, slug), None
     sent = dict(seen.parts) if seen is not None else {}
     if own is not None:
-        sent |= _parts_of(session, known, own.id)
+        sent |= _parts_of(session, known_suite, own.id)
     team = session.get(Team, own.team_id) if own is not None and seen is None else None
     return SuiteRunPage(
         suite=page.suite,
@@ -579,11 +585,11 @@ def suite_run_page(session: Session, viewer: Viewer, slug: str, suite_run_id: in
         team=team.name if team is not None else seen.team if seen else "",
         kind=seen.kind if seen is not None else "",
         row=next((row for row in page.board.rows if row.run_id == suite_run_id), None),
-        parts=_part_rows(session, known, page, sent),
+        parts=_part_rows(session, known_suite, page, sent),
         left_out=page.left_out,
         may_change=own is not None,
         is_withdrawn=own is not None and own.withdrawn_at is not None,
-        lacking=_lacking(session, known, own.team_id, sent) if own is not None else {},
+        lacking=_lacking(session, known_suite, own.team_id, sent) if own is not None else {},
         ranked=sum(row.rank is not None for row in page.board.rows),
     )
 
@@ -591,24 +597,24 @@ def suite_run_page(session: Session, viewer: Viewer, slug: str, suite_run_id: in
 def send_page(session: Session, viewer: Viewer, slug: str) -> SendPage:
     """The submission form; raises NotFound, SignInNeeded."""
     policy.require_account(viewer)
-    known = suites_seen.visible_suite(session, viewer, slug)
+    known_suite = suites_seen.visible_suite(session, viewer, slug)
     teams = session.execute(
         select(Team.id, Team.name)
         .where(Team.id.in_(viewer.team_ids), Team.merged_into_id.is_(None))
         .order_by(Team.name)
     ).all()
-    organises = all(policy.organises(viewer, member.task.id) for member in known.members)
+    organises = all(policy.organises(viewer, member.task.id) for member in known_suite.members)
     return SendPage(
-        suite=known.suite.slug,
-        title=known.suite.title,
+        suite=known_suite.suite.slug,
+        title=known_suite.suite.title,
         members=tuple(
             (member_task.member.name, member_task.task.slug, member_task.task.name)
-            for member_task in known.members
+            for member_task in known_suite.members
         ),
         teams=tuple((team.id, team.name) for team in teams),
         kinds=tuple(kind for kind in KINDS if organises or kind not in ORGANISERS_KINDS),
-        runs=_own_runs(session, known, viewer.team_ids),
-        needs_metadata=known.suite.metadata_is_required,
+        runs=_own_runs(session, known_suite, viewer.team_ids),
+        needs_metadata=known_suite.suite.metadata_is_required,
     )
 
 
@@ -638,9 +644,9 @@ def run_facts(page: SuiteRunPage) -> dict[str, Any]:
 RUN_FILES: Files[SuiteRunPage] = Files(facts=run_facts, tables={"members": run_table})
 
 
-def _parts_of(session: Session, known: KnownSuite, suite_run_id: int) -> dict[str, int]:
+def _parts_of(session: Session, known_suite: KnownSuite, suite_run_id: int) -> dict[str, int]:
     """Member -> id of the run, of a suite run of the viewer's own."""
-    names = {member.member.id: member.member.name for member in known.members}
+    names = {member.member.id: member.member.name for member in known_suite.members}
     rows = session.execute(
         select(SuiteRunPart.member_id, SuiteRunPart.run_id).where(SuiteRunPart.suite_run_id == suite_run_id)
     )
@@ -648,14 +654,14 @@ def _parts_of(session: Session, known: KnownSuite, suite_run_id: int) -> dict[st
 
 
 def _part_rows(
-    session: Session, known: KnownSuite, page: SuitePage, sent: Mapping[str, int]
+    session: Session, known_suite: KnownSuite, page: SuitePage, sent: Mapping[str, int]
 ) -> tuple[PartRow, ...]:
     seen = {seen_member.name: seen_member for seen_member in page.members}
     shown = {**seen, **{name: None for name in sent if name not in seen}}
     runs = session.execute(select(Run.id, Run.name).where(Run.id.in_(sent.values()))).all()
     names = {row.id: row.name for row in runs}
     rows = []
-    for member_task in known.members:
+    for member_task in known_suite.members:
         name = member_task.member.name
         if name not in shown:
             continue
@@ -695,13 +701,13 @@ def _words(run_id: int | None, *, is_shown: bool, has_row: bool, has_scores: boo
 
 
 def _lacking(
-    session: Session, known: KnownSuite, team_id: int, sent: Mapping[str, int]
+    session: Session, known_suite: KnownSuite, team_id: int, sent: Mapping[str, int]
 ) -> dict[str, tuple[OwnRun, ...]]:
     """The members without a run, or whose run was withdrawn, with the team's runs that could be it."""
     gone = set(
         session.scalars(select(Run.id).where(Run.id.in_(sent.values()), Run.withdrawn_at.is_not(None)))
     )
-    free = _own_runs(session, known, frozenset({team_id}))
+    free = _own_runs(session, known_suite, frozenset({team_id}))
     return {
         name: tuple(run for run in runs if run.run_id != sent.get(name))
         for name, runs in free.items()
@@ -709,27 +715,29 @@ def _lacking(
     }
 
 
-def _own_runs(session: Session, known: KnownSuite, team_ids: frozenset[int]) -> dict[str, tuple[OwnRun, ...]]:
+def _own_runs(
+    session: Session, known_suite: KnownSuite, team_ids: frozenset[int]
+) -> dict[str, tuple[OwnRun, ...]]:
     """Member -> the runs of teams on its board that are not in the suite yet, by name; one statement."""
     used = select(SuiteRunPart.run_id).where(
-        SuiteRunPart.member_id.in_([member.member.id for member in known.members])
+        SuiteRunPart.member_id.in_([member.member.id for member in known_suite.members])
     )
     rows = session.execute(
         select(Run.id, Run.name, Run.team_id, Run.task_id)
         .join(Task, Task.id == Run.task_id)
         .where(
             Run.team_id.in_(team_ids),
-            Run.task_id.in_([member_task.task.id for member_task in known.members]),
+            Run.task_id.in_([member_task.task.id for member_task in known_suite.members]),
             Run.withdrawn_at.is_(None),
             Run.id.not_in(used),
         )
         .order_by(Run.name)
     ).all()
     return {
-        one.member.name: tuple(
-            OwnRun(row.id, row.name, row.team_id) for row in rows if row.task_id == one.task.id
+        member_task.member.name: tuple(
+            OwnRun(row.id, row.name, row.team_id) for row in rows if row.task_id == member_task.task.id
         )
-        for one in known.members
+        for member_task in known_suite.members
     }
 
 
@@ -747,5 +755,5 @@ def of_task(session: Session, task_id: int) -> tuple[Part, ...]:
 
 def of_run(session: Session, run_id: int) -> tuple[Part, ...]:
     """The suite runs that contain a run; call it only under the conditions of `sending.suite_run_of`."""
-    made = sending.suite_run_of(session, run_id)
-    return (Part("suites/of_run.html", made),) if made else ()
+    suite_runs = sending.suite_run_of(session, run_id)
+    return (Part("suites/of_run.html", suite_runs),) if suite_runs else ()

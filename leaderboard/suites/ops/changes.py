@@ -152,31 +152,31 @@ def read_toml(text: str) -> dict[str, Any]:
         raise Invalid(f"The suite file is not TOML: {error}.") from error
     problems = list(_wrong(data, {**dict.fromkeys(_TEXTS, str), **dict.fromkeys(_FLAGS, bool)}, "the suite"))
     members = data.get("members", [])
-    if not isinstance(members, list) or not all(isinstance(one, dict) for one in members):
+    if not isinstance(members, list) or not all(isinstance(member, dict) for member in members):
         raise Invalid("Members are TOML tables: write [[members]] above the keys of each member.")
-    for number, one in enumerate(members, 1):
-        problems += _wrong(one, dict.fromkeys(_MEMBER, str), f"member {number}")
+    for number, member in enumerate(members, 1):
+        problems += _wrong(member, dict.fromkeys(_MEMBER, str), f"member {number}")
     if problems:
         raise Invalid("The suite file is not valid.", problems[:MAX_PROBLEMS])
-    drafts = [{"name": "", "task": "", **one} for one in members]
+    drafts = [{"name": "", "task": "", **member} for member in members]
     return {"slug": "", "title": "", **data, "members": drafts}
 
 
 def as_facts(draft: SuiteDraft) -> dict[str, Any]:
     """The draft as plain values."""
     facts = asdict(draft)
-    members = [{key: one[key] for key in _MEMBER} for one in facts["members"]]
+    members = [{key: member[key] for key in _MEMBER} for member in facts["members"]]
     return {**facts, "members": members}
 
 
-def _wrong(data: Mapping[str, Any], known: Mapping[str, type], where: str) -> Iterable[Problem]:
+def _wrong(data: Mapping[str, Any], types: Mapping[str, type], where: str) -> Iterable[Problem]:
     for key, value in data.items():
         if key == "members" and where == "the suite":
             continue
-        if key not in known:
-            yield Problem(f"Unknown key in {where}.", meant(key, tuple(known)), None, "key", shown(key))
-        elif not isinstance(value, known[key]):
-            kind = "text" if known[key] is str else "true or false"
+        if key not in types:
+            yield Problem(f"Unknown key in {where}.", meant(key, tuple(types)), None, "key", shown(key))
+        elif not isinstance(value, types[key]):
+            kind = "text" if types[key] is str else "true or false"
             yield Problem(f"The value of {key} in {where} must be {kind}.", "", None, key, shown(str(value)))
 
 
@@ -221,16 +221,16 @@ def change(session: Session, viewer: Viewer, slug: str, draft: SuiteDraft) -> No
     A removed member keeps its runs in case it is added again. Raises as `records.own_suite` does, and
     as `create`.
     """
-    known = seen.own_suite(session, viewer, slug)
+    known_suite = seen.own_suite(session, viewer, slug)
     lock_key(session, f"suite {slug}")
     tasks = _checked(session, viewer, draft)
-    before = as_facts(draft_of(known))
+    before = as_facts(draft_of(known_suite))
     for key, value in _settings(draft).items():
-        setattr(known.suite, key, value)
-    _place(session, known.suite, draft, tasks)
+        setattr(known_suite.suite, key, value)
+    _place(session, known_suite.suite, draft, tasks)
     after = as_facts(draft)
     changed = {key: [before[key], after[key]] for key in after if key != "slug" and before[key] != after[key]}
-    audit.record(session, viewer, "suite.change", f"suite:{known.suite.id}", changed=changed)
+    audit.record(session, viewer, "suite.change", f"suite:{known_suite.suite.id}", changed=changed)
 
 
 def withdraw(session: Session, viewer: Viewer, slug: str) -> None:
@@ -243,16 +243,16 @@ def restore(session: Session, viewer: Viewer, slug: str) -> None:
     _show(session, viewer, slug, is_shown=True)
 
 
-def draft_of(known: KnownSuite) -> SuiteDraft:
+def draft_of(known_suite: KnownSuite) -> SuiteDraft:
     """A suite as a draft that would change nothing."""
-    suite = known.suite
+    suite = known_suite.suite
     members = tuple(
         MemberDraft(
             name=member.member.name,
             task=member.task.slug,
             **{key: getattr(member.member, key) for key in ("measure", *GROUPS)},
         )
-        for member in known.members
+        for member in known_suite.members
     )
     return SuiteDraft(
         slug=suite.slug, members=members, **{key: getattr(suite, key) for key in DRAFTS_SETTINGS}
@@ -260,12 +260,12 @@ def draft_of(known: KnownSuite) -> SuiteDraft:
 
 
 def _show(session: Session, viewer: Viewer, slug: str, *, is_shown: bool) -> None:
-    known = seen.own_suite(session, viewer, slug)
-    if (known.suite.withdrawn_at is None) == is_shown:
+    known_suite = seen.own_suite(session, viewer, slug)
+    if (known_suite.suite.withdrawn_at is None) == is_shown:
         return
-    known.suite.withdrawn_at = None if is_shown else now(session)
+    known_suite.suite.withdrawn_at = None if is_shown else now(session)
     what = "suite.restore" if is_shown else "suite.withdraw"
-    audit.record(session, viewer, what, f"suite:{known.suite.id}", slug=slug)
+    audit.record(session, viewer, what, f"suite:{known_suite.suite.id}", slug=slug)
 
 
 def _settings(draft: SuiteDraft) -> dict[str, Any]:
@@ -280,11 +280,11 @@ def _place(session: Session, suite: Suite, draft: SuiteDraft, tasks: Sequence[Ta
     by_task = {row.task_id: row for row in rows}
     for row in rows:
         row.position = None
-    for position, (wished, task) in enumerate(zip(draft.members, tasks, strict=True)):
+    for position, (member_draft, task) in enumerate(zip(draft.members, tasks, strict=True)):
         row = by_task.get(task.id) or SuiteMember(suite_id=suite.id, task_id=task.id)
-        row.position, row.name = position, wished.name
-        row.measure = parse(wished.measure).key if wished.measure else ""
-        row.domain, row.language, row.lag = wished.domain, wished.language, wished.lag
+        row.position, row.name = position, member_draft.name
+        row.measure = parse(member_draft.measure).key if member_draft.measure else ""
+        row.domain, row.language, row.lag = member_draft.domain, member_draft.language, member_draft.lag
         session.add(row)
     session.flush()
 
@@ -295,20 +295,24 @@ def _checked(session: Session, viewer: Viewer, draft: SuiteDraft) -> list[Task]:
     problems = [*_of_suite(draft), *_of_members(draft, tasks)]
     if problems:
         raise Invalid("The suite is not valid; nothing was changed.", problems[:MAX_PROBLEMS])
-    found = [task for task in tasks if isinstance(task, Task)]
-    if not seen.looks_after(viewer, found):
+    valid_tasks = [task for task in tasks if isinstance(task, Task)]
+    if not seen.looks_after(viewer, valid_tasks):
         policy.require_second_factor(viewer)
-        others = [task.slug for task in found if not policy.organises(viewer, task.id)]
+        others = [task.slug for task in valid_tasks if not policy.organises(viewer, task.id)]
         raise Forbidden(f"You must organise all tasks of a suite; you do not organise {', '.join(others)}.")
-    return found
+    return valid_tasks
 
 
-def _task(session: Session, viewer: Viewer, wished: MemberDraft) -> Task | Problem:
+def _task(session: Session, viewer: Viewer, member_draft: MemberDraft) -> Task | Problem:
     try:
-        task, _ = policy.visible_task(session, viewer, wished.task)
+        task, _ = policy.visible_task(session, viewer, member_draft.task)
     except NotFound:
         return Problem(
-            "This task does not exist.", "Enter the slug of a task.", wished.line, "task", shown(wished.task)
+            "This task does not exist.",
+            "Enter the slug of a task.",
+            member_draft.line,
+            "task",
+            shown(member_draft.task),
         )
     return task
 
@@ -341,59 +345,71 @@ def _of_suite(draft: SuiteDraft) -> Iterator[Problem]:
 
 def _of_members(draft: SuiteDraft, tasks: Sequence[Task | Problem]) -> Iterator[Problem]:
     names = [member_draft.name for member_draft in draft.members]
-    slugs = [one.task for one in draft.members]
-    for at, (wished, task) in enumerate(zip(draft.members, tasks, strict=False)):
-        if not NAME.fullmatch(wished.name):
+    slugs = [member_draft.task for member_draft in draft.members]
+    for at, (member_draft, task) in enumerate(zip(draft.members, tasks, strict=False)):
+        if not NAME.fullmatch(member_draft.name):
             rule = "A short name must have at most 100 letters, digits, dots, underscores and hyphens."
             yield Problem(
-                rule, "It is also used as a folder name.", wished.line, "member", shown(wished.name)
+                rule,
+                "It is also used as a folder name.",
+                member_draft.line,
+                "member",
+                shown(member_draft.name),
             )
-        elif wished.name in names[:at]:
+        elif member_draft.name in names[:at]:
             yield Problem(
                 "Two members have this name.",
                 "Give each member its own name.",
-                wished.line,
+                member_draft.line,
                 "member",
-                wished.name,
+                member_draft.name,
             )
-        if wished.task in slugs[:at]:
+        if member_draft.task in slugs[:at]:
             yield Problem(
-                "Two members have this task.", "List each task once.", wished.line, "task", shown(wished.task)
+                "Two members have this task.",
+                "List each task once.",
+                member_draft.line,
+                "task",
+                shown(member_draft.task),
             )
         for key in GROUPS:
-            value = getattr(wished, key)
+            value = getattr(member_draft, key)
             if value and not GROUP.fullmatch(value):
                 yield Problem(
-                    "must be one word of at most 100 characters.", "", wished.line, key, shown(value)
+                    "must be one word of at most 100 characters.", "", member_draft.line, key, shown(value)
                 )
-        if draft.macro in GROUPS and not getattr(wished, draft.macro):
+        if draft.macro in GROUPS and not getattr(member_draft, draft.macro):
             remedy = f"Add {draft.macro}=…; macro means need it."
             yield Problem(
-                f"The member has no {draft.macro}.", remedy, wished.line, "member", shown(wished.name)
+                f"The member has no {draft.macro}.",
+                remedy,
+                member_draft.line,
+                "member",
+                shown(member_draft.name),
             )
         if isinstance(task, Problem):
             yield task
         else:
-            yield from _of_measure(draft, wished, task)
+            yield from _of_measure(draft, member_draft, task)
 
 
-def _of_measure(draft: SuiteDraft, wished: MemberDraft, task: Task) -> Iterator[Problem]:
+def _of_measure(draft: SuiteDraft, member_draft: MemberDraft, task: Task) -> Iterator[Problem]:
     """The problems of a member's measure."""
     try:
-        key = parse(wished.measure).key if wished.measure else task.primary_measure
+        key = parse(member_draft.measure).key if member_draft.measure else task.primary_measure
     except Invalid as error:
-        yield Problem(error.message, "", wished.line, "measure", shown(wished.measure))
+        yield Problem(error.message, "", member_draft.line, "measure", shown(member_draft.measure))
         return
     if key not in task.measures:
         remedy = f"Its board has {', '.join(task.measures)}."
-        yield Problem(f"{task.slug} has no such measure.", remedy, wished.line, "measure", shown(key))
+        yield Problem(f"{task.slug} has no such measure.", remedy, member_draft.line, "measure", shown(key))
         return
     measure: Measure = parse(key).measure
     if reason := refusal(measure):
-        yield Problem(reason, "Name another measure.", wished.line, "measure", key)
+        yield Problem(reason, "Name another measure.", member_draft.line, "measure", key)
     elif draft.missing_is_empty and measure.direction == "lower":
         rule = "A missing member cannot count as an empty run for a measure where lower is better."
-        yield Problem(rule, "Do not count missing members as empty runs.", wished.line, "measure", key)
+        yield Problem(rule, "Do not count missing members as empty runs.", member_draft.line, "measure", key)
 
 
 def _nobody(*_: object) -> None:

@@ -113,33 +113,35 @@ def suite_board(scores: SuiteScores, asked: SuiteBoardRequest) -> SuiteBoard:
     lower = _lower_is_better(scores, members)
     _require_sense(scores, asked)
     try:
-        made = board(scores.of(members), by=asked.by, drawn=asked.drawn, lower_is_better=lower)
+        computed = board(scores.of(members), by=asked.by, drawn=asked.drawn, lower_is_better=lower)
     except ValueError as error:
         raise Invalid(f"This cannot be computed: {error}.") from error
     places = range(len(scores.runs))
-    ranks = [rank or len(places) + 1 for rank in made.ranks]
-    order = sorted(places, key=lambda place: (ranks[place], -made.present[place], scores.runs[place].name))
-    return SuiteBoard(scores, asked, members, made, tuple(order), lower)
+    ranks = [rank or len(places) + 1 for rank in computed.ranks]
+    order = sorted(
+        places, key=lambda place: (ranks[place], -computed.present[place], scores.runs[place].name)
+    )
+    return SuiteBoard(scores, asked, members, computed, tuple(order), lower)
 
 
 def board_rows(of: SuiteBoard) -> list[BoardRow]:
     """The runs, best first; those without a rank last."""
-    made, places = of.board, {run: at for at, run in enumerate(of.board.complete)}
+    board, places = of.board, {run: at for at, run in enumerate(of.board.complete)}
     rows = []
     for run in of.order:
         at = places.get(run)
-        verdicts = made.verdicts if at is not None else None
+        verdicts = board.verdicts if at is not None else None
         rows.append(
             BoardRow(
                 run=of.scores.runs[run].name,
-                rank=made.ranks[run],
-                present=int(made.present[run]),
-                members=made.members,
-                values={name: finite(values[run]) for name, values in made.values.items()},
+                rank=board.ranks[run],
+                present=int(board.present[run]),
+                members=board.members,
+                values={name: finite(values[run]) for name, values in board.values.items()},
                 low=None if verdicts is None else int(verdicts.rank_low[at]),
                 high=None if verdicts is None else int(verdicts.rank_high[at]),
                 may_be_best=verdicts is not None and bool(verdicts.may_be_best[at]),
-                means=tuple(finite(mean) for mean in made.means[run].tolist()),
+                means=tuple(finite(mean) for mean in board.means[run].tolist()),
             )
         )
     return rows
@@ -158,8 +160,12 @@ def change_rows(of: SuiteBoard) -> list[ChangeRow]:
         for member in _changing(of):
             if not {reference, member} <= run.scores.keys():
                 continue
-            known = baseline is not None and {reference, member} <= baseline.scores.keys()
-            there = (baseline.scores[reference], baseline.scores[member]) if baseline and known else None
+            baseline_has_both = baseline is not None and {reference, member} <= baseline.scores.keys()
+            there = (
+                (baseline.scores[reference], baseline.scores[member])
+                if baseline and baseline_has_both
+                else None
+            )
             change = change_of_suite(run.scores[reference], run.scores[member], there)
             rows.append(ChangeRow(run.name, member, change))
     return rows
@@ -167,16 +173,16 @@ def change_rows(of: SuiteBoard) -> list[ChangeRow]:
 
 def pair_rows(of: SuiteBoard) -> list[PairRow]:
     """All pairs of complete runs in board order; none if significance is not tested."""
-    compared, made = of.board.pairs, of.board
+    compared, board = of.board.pairs, of.board
     if compared is None:
         return []
     low, high = _ends(of) if of.asked.bootstrap else (compared.table.low, compared.table.high)
-    number = square(np.arange(len(low)), len(made.complete), mirrored=1)
-    places = {run: place for place, run in enumerate(made.complete)}
+    number = square(np.arange(len(low)), len(board.complete), mirrored=1)
+    places = {run: place for place, run in enumerate(board.complete)}
     order = [places[run] for run in of.order if run in places]
     needed: tuple[int | None, ...] = (None,) * len(low)
-    if made.verdicts is not None:
-        needed = topics_of_undecided(compared.table, made.verdicts, compared.units, made.verdicts.signs)
+    if board.verdicts is not None:
+        needed = topics_of_undecided(compared.table, board.verdicts, compared.units, board.verdicts.signs)
     return [
         _pair_row(of, compared, first, second, (float(low[pair]), float(high[pair])), needed[pair], pair)
         for first, second in combinations(order, 2)
@@ -194,14 +200,14 @@ def _pair_row(
     pair: int,
 ) -> PairRow:
     """A pair of complete runs by their places, turned so that the first is the one nearer the top."""
-    made, table = of.board, compared.table
+    board, table = of.board, compared.table
     turn = (1 if first < second else -1) * (-1 if of.lower_is_better else 1)
-    one, two = (of.scores.runs[made.complete[place]].name for place in (first, second))
+    first_name, second_name = (of.scores.runs[board.complete[place]].name for place in (first, second))
     low, high = sorted((turn * ends[0], turn * ends[1]))
-    decided = 0 if made.verdicts is None else int(made.verdicts.signs[first, second])
+    decided = 0 if board.verdicts is None else int(board.verdicts.signs[first, second])
     return PairRow(
-        a=one,
-        b=two,
+        a=first_name,
+        b=second_name,
         difference=turn * float(table.difference[pair]) + 0.0,
         error=float(compared.error[pair]),
         freedom=finite(compared.freedom[pair]),
@@ -210,7 +216,7 @@ def _pair_row(
         adjusted=float(table.adjusted[pair]),
         low=finite(low),
         high=finite(high),
-        better={1: one, -1: two}.get(decided, ""),
+        better={1: first_name, -1: second_name}.get(decided, ""),
         needed=needed,
     )
 
@@ -220,16 +226,16 @@ def too_few(of: SuiteBoard) -> str:
 
     For topics resampled within each member: the total over all members, each with its share.
     """
-    made = of.board
-    if made.pairs is None or made.verdicts is None or not made.verdicts.too_few:
+    board = of.board
+    if board.pairs is None or board.verdicts is None or not board.verdicts.too_few:
         return ""
-    table, units = made.pairs.table, made.pairs.units
-    runs, widest = counted(len(made.complete), "run"), widest_pair(table)
+    table, units = board.pairs.table, board.pairs.units
+    runs, widest = counted(len(board.complete), "run"), widest_pair(table)
     if not np.isfinite(table.high[widest]):
         return (
             f"A member with a single topic has no variance, so these {runs} cannot be ranked with confidence."
         )
-    needed = topics_to_decide(table, made.verdicts, units, widest)
+    needed = topics_to_decide(table, board.verdicts, units, widest)
     return too_few_topics(runs, units, needed, drawn_noun(of))
 
 
@@ -267,9 +273,11 @@ def general_remarks(of: SuiteBoard) -> Iterator[str]:
 def _members(scores: SuiteScores, groups: Sequence[tuple[str, str]]) -> tuple[Member, ...]:
     members = scores.suite.members
     for key, value in groups:
-        known = tuple(sorted({member.groups[key] for member in scores.suite.members if key in member.groups}))
-        if value not in known:
-            remedy = meant(value, known) if known else f"No member has the group {key}."
+        values = tuple(
+            sorted({member.groups[key] for member in scores.suite.members if key in member.groups})
+        )
+        if value not in values:
+            remedy = meant(value, values) if values else f"No member has the group {key}."
             raise Invalid(f"There is no {key} {value}. {remedy}")
         members = tuple(member for member in members if member.groups.get(key) == value)
     if not members:
@@ -310,16 +318,16 @@ def _changing(of: SuiteBoard) -> list[str]:
 
 def _ends(of: SuiteBoard) -> tuple[Any, Any]:
     """Bootstrap intervals of all pairs of complete runs, higher is better."""
-    made, members = of.board, of.scores.of(of.members)
+    board, members = of.board, of.scores.of(of.members)
     sign = -1 if of.lower_is_better else 1
     stacked = [
-        sign * np.stack([scores for run in made.complete if (scores := member.scores[run]) is not None])
+        sign * np.stack([scores for run in board.complete if (scores := member.scores[run]) is not None])
         for member in members
     ]
-    names = [of.scores.runs[run].name for run in made.complete]
+    names = [of.scores.runs[run].name for run in board.complete]
     drawn = resampled_aggregates(
         stacked,
-        made.weights,
+        board.weights,
         of.asked.drawn,
         [member.topics for member in members],
         seed=seed(of.scores.suite.name, of.asked.by, of.asked.drawn, *names),

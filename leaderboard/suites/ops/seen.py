@@ -68,19 +68,19 @@ def visible_suite(session: Session, viewer: Viewer, slug: str) -> KnownSuite:
     one task that the suite is not of alone.
     """
     suite = session.scalar(select(Suite).where(Suite.slug == slug))
-    known = None if suite is None else _known(session, viewer, suite)
-    if known is None:
+    known_suite = None if suite is None else _known(session, viewer, suite)
+    if known_suite is None:
         raise NotFound(f"There is no suite {slug[:64]!r}.", suite=slug[:64])
-    for member in known.members:
+    for member in known_suite.members:
         policy.require_bound(viewer, member.task)
-    return known
+    return known_suite
 
 
 def own_suite(session: Session, viewer: Viewer, slug: str) -> KnownSuite:
     """A suite that the viewer may change; raises as `visible_suite`, SignInNeeded and Forbidden."""
-    known = visible_suite(session, viewer, slug)
-    if known.may_change:
-        return known
+    known_suite = visible_suite(session, viewer, slug)
+    if known_suite.may_change:
+        return known_suite
     policy.require_account(viewer)
     policy.require_second_factor(viewer)
     raise Forbidden("Only operators and accounts that organise all tasks of the suite can do this.")
@@ -90,15 +90,20 @@ def visible_suites(session: Session, viewer: Viewer) -> list[KnownSuite]:
     """The suites that the viewer may know of, by title; two statements."""
     suites = session.scalars(select(Suite)).all()
     members = _members(session, viewer, [suite.id for suite in suites]) if suites else {}
-    known = [_as_known(viewer, suite, *members.get(suite.id, ((), True))) for suite in suites]
+    known_suites = [_as_known(viewer, suite, *members.get(suite.id, ((), True))) for suite in suites]
     return sorted(
-        (one for one in known if one is not None), key=lambda one: (one.suite.title, one.suite.slug)
+        (known_suite for known_suite in known_suites if known_suite is not None),
+        key=lambda known_suite: (known_suite.suite.title, known_suite.suite.slug),
     )
 
 
 def suites_on_site(session: Session, viewer: Viewer) -> list[Suite]:
     """Those that the viewer may know of and that are not withdrawn, by title; two statements."""
-    return [one.suite for one in visible_suites(session, viewer) if one.suite.withdrawn_at is None]
+    return [
+        known_suite.suite
+        for known_suite in visible_suites(session, viewer)
+        if known_suite.suite.withdrawn_at is None
+    ]
 
 
 def suites_of_task(session: Session, task_id: int) -> list[Suite]:
@@ -209,41 +214,43 @@ class SeenSuite:
     sha256: str
 
 
-def seen_suite(session: Session, viewer: Viewer, known: KnownSuite) -> SeenSuite:
+def seen_suite(session: Session, viewer: Viewer, known_suite: KnownSuite) -> SeenSuite:
     """The runs of a suite as the viewer sees them; a number of statements for each member, not for runs."""
     viewer = replace(viewer, phase="", edition=None)
-    suite_runs, parts = _sent(session, known)
+    suite_runs, parts = _sent(session, known_suite)
     members: list[SeenMember] = []
     left_out: list[LeftOutMember] = []
-    for member in known.members:
-        wanted = {
+    for member in known_suite.members:
+        run_ids = {
             run_id for by_member in parts.values() for run_id in (by_member.get(member.member.id),) if run_id
         }
-        seen = _member(session, viewer, member, wanted)
+        seen = _member(session, viewer, member, run_ids)
         (left_out if isinstance(seen, LeftOutMember) else members).append(seen)  # type: ignore[arg-type]
     members, masked = _without_masked(members)
-    ids = {member_task.member.name: member_task.member.id for member_task in known.members}
+    ids = {member_task.member.name: member_task.member.id for member_task in known_suite.members}
     runs = [
         run
         for sent in suite_runs
         if (
             run := _run(
-                viewer, sent, members, {name: parts[sent.id].get(at) for name, at in ids.items()}, known
+                viewer, sent, members, {name: parts[sent.id].get(at) for name, at in ids.items()}, known_suite
             )
         )
     ]
-    order = {one.member.name: place for place, one in enumerate(known.members)}
+    order = {member_task.member.name: place for place, member_task in enumerate(known_suite.members)}
     return SeenSuite(
         members=tuple(members),
-        left_out=tuple(sorted((*left_out, *masked), key=lambda one: order[one.name])),
+        left_out=tuple(sorted((*left_out, *masked), key=lambda member: order[member.name])),
         runs=tuple(runs),
-        sha256=_digest(known, members, runs),
+        sha256=_digest(known_suite, members, runs),
     )
 
 
-def _sent(session: Session, known: KnownSuite) -> tuple[Sequence[SuiteRun], Mapping[int, Mapping[int, int]]]:
+def _sent(
+    session: Session, known_suite: KnownSuite
+) -> tuple[Sequence[SuiteRun], Mapping[int, Mapping[int, int]]]:
     """The suite runs that are not withdrawn, and by their ids member id -> run id; two statements."""
-    of_suite = SuiteRun.suite_id == known.suite.id, SuiteRun.withdrawn_at.is_(None)
+    of_suite = SuiteRun.suite_id == known_suite.suite.id, SuiteRun.withdrawn_at.is_(None)
     runs = session.scalars(select(SuiteRun).where(*of_suite).order_by(SuiteRun.id)).all()
     rows = session.execute(
         select(SuiteRunPart.suite_run_id, SuiteRunPart.member_id, SuiteRunPart.run_id)
@@ -257,9 +264,9 @@ def _sent(session: Session, known: KnownSuite) -> tuple[Sequence[SuiteRun], Mapp
 
 
 def _member(
-    session: Session, viewer: Viewer, one: MemberTask, wanted: Iterable[int]
+    session: Session, viewer: Viewer, member_task: MemberTask, run_ids: Iterable[int]
 ) -> SeenMember | LeftOutMember:
-    task, name = one.task, one.member.name
+    task, name = member_task.task, member_task.member.name
 
     def left_out(why: str) -> LeftOutMember:
         return LeftOutMember(name, task.slug, task.name, why)
@@ -270,7 +277,7 @@ def _member(
     shown = shown_edition(session, task, access)
     if shown.edition is None or shown.source is None:
         return left_out("It has no board yet.")
-    key = one.member.measure or shown.edition.primary_measure
+    key = member_task.member.measure or shown.edition.primary_measure
     bound = parse(key)
     if key not in {measure["key"] for measure in shown.edition.measures}:
         return left_out(f"Its board has no {key}.")
@@ -279,11 +286,11 @@ def _member(
     source = evaluations_shown.narrowed(shown.source, shown.edition, key)
     if not source.topics:
         return left_out("It has no scored topics.")
-    wanted = set(wanted)
+    run_ids = set(run_ids)
     rows = read_rows(session, viewer, task, access, shown.edition, (column(bound),))
-    chosen = {row.run_id: row for row in rows if row.run_id in wanted}
+    chosen = {row.run_id: row for row in rows if row.run_id in run_ids}
     scores = shown_scores_of(session, source, key, bound.measure.version, chosen.keys()) if chosen else {}
-    return SeenMember(name, task.slug, task.name, one.groups, bound, source.topics, chosen, scores)
+    return SeenMember(name, task.slug, task.name, member_task.groups, bound, source.topics, chosen, scores)
 
 
 def _without_masked(members: list[SeenMember]) -> tuple[list[SeenMember], list[LeftOutMember]]:
@@ -291,8 +298,8 @@ def _without_masked(members: list[SeenMember]) -> tuple[list[SeenMember], list[L
     masked = [member for member in members if any(row.masked for row in member.rows.values())]
     if not masked or len(masked) == len([seen_member for seen_member in members if seen_member.rows]):
         return members, []
-    kept = [one for one in members if one not in masked]
-    return kept, [LeftOutMember(one.name, one.slug, one.task, MASKED) for one in masked]
+    kept = [member for member in members if member not in masked]
+    return kept, [LeftOutMember(member.name, member.slug, member.task, MASKED) for member in masked]
 
 
 def _run(
@@ -300,7 +307,7 @@ def _run(
     sent: SuiteRun,
     members: Sequence[SeenMember],
     parts: Mapping[str, int | None],
-    known: KnownSuite,
+    known_suite: KnownSuite,
 ) -> SeenRun | None:
     """A suite run as shown by the members' boards; None if none shows it."""
     rows = {
@@ -318,10 +325,10 @@ def _run(
         for seen_member in members
         if seen_member.name in rows and rows[seen_member.name].run_id in seen_member.scores
     }
-    hidden = {one.name for one in members if parts[one.name] and one.name not in rows}
-    missing = tuple(one.name for one in members if not parts[one.name])
-    if known.suite.missing_is_empty:
-        scores |= {one.name: _empty(one) for one in members if one.name in missing}
+    hidden = {member.name for member in members if parts[member.name] and member.name not in rows}
+    missing = tuple(member.name for member in members if not parts[member.name])
+    if known_suite.suite.missing_is_empty:
+        scores |= {member.name: _empty(member) for member in members if member.name in missing}
     kinds = {row.kind for row in rows.values()}
     return SeenRun(
         id=sent.id,
@@ -335,7 +342,7 @@ def _run(
         is_own=policy.owns(viewer, sent.team_id),
         parts={name: row.run_id for name, row in rows.items()},
         scores=scores,
-        missing=(*missing, *(one.name for one in members if one.name in hidden)),
+        missing=(*missing, *(member.name for member in members if member.name in hidden)),
         waiting=tuple(name for name in rows if name not in scores),
     )
 
@@ -345,8 +352,8 @@ def _empty(member: SeenMember) -> FloatArray:
     return np.full(len(member.topics), member.measure.measure.range[0], dtype=np.float64)
 
 
-def _digest(known: KnownSuite, members: Sequence[SeenMember], runs: Sequence[SeenRun]) -> str:
-    suite = known.suite
+def _digest(known_suite: KnownSuite, members: Sequence[SeenMember], runs: Sequence[SeenRun]) -> str:
+    suite = known_suite.suite
     digest = hashlib.sha256(
         repr(
             (
@@ -404,13 +411,13 @@ class KeptBoard:
         return self._pairs
 
 
-def kept_board(known: KnownSuite, seen: SeenSuite, asked: SuiteBoardRequest) -> KeptBoard:
+def kept_board(known_suite: KnownSuite, seen: SeenSuite, asked: SuiteBoardRequest) -> KeptBoard:
     """The board of the visible part of a suite; raises Invalid as `rows.suite_board` does."""
     key = (seen.sha256, asked)
-    return _kept.get(key) or _kept.put(key, _made(known, seen, asked))
+    return _kept.get(key) or _kept.put(key, _made(known_suite, seen, asked))
 
 
-def _made(known: KnownSuite, seen: SeenSuite, asked: SuiteBoardRequest) -> KeptBoard:
+def _made(known_suite: KnownSuite, seen: SeenSuite, asked: SuiteBoardRequest) -> KeptBoard:
     ordered = sorted(seen.runs, key=lambda run: not run.is_ranked)
     ranked = [run for run in ordered if run.is_ranked]
     if asked.baseline and asked.baseline not in {run.name for run in ordered}:
@@ -418,12 +425,12 @@ def _made(known: KnownSuite, seen: SeenSuite, asked: SuiteBoardRequest) -> KeptB
         raise Invalid(f"{asked.baseline[:64]} is not one of the runs. {meant(asked.baseline, names)}")
     if not seen.members or not ordered:
         return KeptBoard(None, None, ())
-    everything = scores_of(known, seen, ordered)
+    everything = scores_of(known_suite, seen, ordered)
     whole = suite_rows.suite_board(everything, replace(asked, by="mean", drawn="topics", baseline=""))
     whole = replace(whole, asked=asked)
     if not ranked:
         return KeptBoard(None, whole, tuple(_without_rank(row) for row in _rows(whole, ordered)))
-    of = suite_rows.suite_board(scores_of(known, seen, ranked), replace(asked, baseline=""))
+    of = suite_rows.suite_board(scores_of(known_suite, seen, ranked), replace(asked, baseline=""))
     of = replace(of, asked=asked)
     others = [row for row in _rows(whole, ordered) if row.run_id not in {run.id for run in ranked}]
     order = (*of.order, *(place for place in whole.order if place >= len(ranked)))
@@ -432,15 +439,17 @@ def _made(known: KnownSuite, seen: SeenSuite, asked: SuiteBoardRequest) -> KeptB
     )
 
 
-def scores_of(known: KnownSuite, seen: SeenSuite, runs: Sequence[SeenRun]) -> SuiteScores:
+def scores_of(known_suite: KnownSuite, seen: SeenSuite, runs: Sequence[SeenRun]) -> SuiteScores:
     """The visible scores of a suite, in the format of boards built from files."""
     names = {member.name for member in seen.members}
-    suite = known.suite
+    suite = known_suite.suite
     grouped = all(suite.macro in seen_member.groups for seen_member in seen.members)
     return SuiteScores(
         suite=SuitesSuite(
             name=suite.title,
-            members=tuple(Member(one.name, None, one.measure.key, one.groups) for one in seen.members),
+            members=tuple(
+                Member(member.name, None, member.measure.key, member.groups) for member in seen.members
+            ),
             reference=suite.reference if suite.reference in names else "",
             baseline=suite.baseline,
             macro=suite.macro if suite.macro in GROUPS and grouped else "",
@@ -449,8 +458,8 @@ def scores_of(known: KnownSuite, seen: SeenSuite, runs: Sequence[SeenRun]) -> Su
             metadata_is_required=suite.metadata_is_required,
         ),
         runs=tuple(SuitesSuiteRun(run.name, dict(run.scores), run.missing) for run in runs),
-        measures={one.name: one.measure for one in seen.members},
-        topics={one.name: one.topics for one in seen.members},
+        measures={member.name: member.measure for member in seen.members},
+        topics={member.name: member.topics for member in seen.members},
         notes=(),
     )
 

@@ -70,15 +70,15 @@ def rules_of(session: Session, viewer: Viewer, slug: str, team_id: int) -> Submi
 
     Raises as `records.visible_suite` does, and NotFound unless the viewer is in the team.
     """
-    known = seen.visible_suite(session, viewer, slug)
+    known_suite = seen.visible_suite(session, viewer, slug)
     by_member: dict[str, UploadRules] = {}
     refused: dict[str, str] = {}
-    for member in known.members:
+    for member in known_suite.members:
         try:
             by_member[member.member.name] = runs_limits.rules_for(session, viewer, member.task.slug, team_id)
         except LeaderboardError as error:
             refused[member.member.name] = error.message
-    return SubmissionRules(known.names, by_member, refused, known.suite.metadata_is_required)
+    return SubmissionRules(known_suite.names, by_member, refused, known_suite.suite.metadata_is_required)
 
 
 def prepared(
@@ -126,7 +126,7 @@ def send(
     viewer: Viewer,
     slug: str,
     submission: PreparedSubmission,
-    wished: RunDetails,
+    details: RunDetails,
     key: str | None = None,
     name: str = "",
 ) -> int:
@@ -136,19 +136,19 @@ def send(
     gives the suite run that it made. Raises Invalid with every problem, also those that the tasks have with
     it now: names, limits, deadlines; Conflict for a key that was used with another archive.
     """
-    lock_row(session, Team, wished.team_id)
+    lock_row(session, Team, details.team_id)
     if (earlier := _earlier(session, submission, key)) is not None:
         return earlier
-    known = seen.visible_suite(session, viewer, slug)
+    known_suite = seen.visible_suite(session, viewer, slug)
     name = name.strip() or submission.name
     if submission.problems:
         raise _refused(submission.problems)
-    require_free_name(session, known, wished.team_id, name)
-    request = RunRequest(name, wished.kind, wished.description, read_fact_fields(wished.facts))
-    runs = _runs(session, viewer, known, submission, wished.team_id, request, key)
+    require_free_name(session, known_suite, details.team_id, name)
+    request = RunRequest(name, details.kind, details.description, read_fact_fields(details.facts))
+    runs = _runs(session, viewer, known_suite, submission, details.team_id, request, key)
     suite_run = SuiteRun(
-        suite_id=known.suite.id,
-        team_id=wished.team_id,
+        suite_id=known_suite.suite.id,
+        team_id=details.team_id,
         account_id=viewer.account_id,
         name=name,
         sha256=submission.sha256,
@@ -159,7 +159,7 @@ def send(
     )
     if not add_unless_taken(session, suite_run):
         raise Conflict("This form is already being submitted; wait for its answer.")
-    members = {member_task.member.name: member_task.member.id for member_task in known.members}
+    members = {member_task.member.name: member_task.member.id for member_task in known_suite.members}
     session.add_all(
         SuiteRunPart(suite_run_id=suite_run.id, member_id=members[member], run_id=run_id)
         for member, run_id in runs.items()
@@ -208,9 +208,9 @@ def _store(
     submission, key = sent
     if asked.check:
         return submission
-    made = send(session, viewer, slug, submission, asked, key, name)
+    suite_run_id = send(session, viewer, slug, submission, asked, key, name)
     runs_limits.count_accepted(session, viewer.account_id, viewer.ip)
-    return made
+    return suite_run_id
 
 
 SEND = Action(
@@ -238,7 +238,7 @@ SEND = Action(
 )
 
 
-def require_free_name(session: Session, known: KnownSuite, team_id: int, name: str) -> None:
+def require_free_name(session: Session, known_suite: KnownSuite, team_id: int, name: str) -> None:
     """Raise Invalid where the team has another run of this name in the suite, or no run may have it."""
     if not prepare.NAME.fullmatch(name):
         rule = (
@@ -246,9 +246,9 @@ def require_free_name(session: Session, known: KnownSuite, team_id: int, name: s
         )
         remedy = f"For example {prepare.suggested_name(name)}."
         raise _refused([Problem(rule, remedy, field="run name", value=name[:80])])
-    lock_key(session, f"suite runs {known.suite.id}")
+    lock_key(session, f"suite runs {known_suite.suite.id}")
     taken = select(SuiteRun.id).where(
-        SuiteRun.suite_id == known.suite.id,
+        SuiteRun.suite_id == known_suite.suite.id,
         SuiteRun.team_id == team_id,
         SuiteRun.name == name,
         SuiteRun.withdrawn_at.is_(None),
@@ -261,18 +261,18 @@ def require_free_name(session: Session, known: KnownSuite, team_id: int, name: s
 
 def _earlier(session: Session, submission: PreparedSubmission, key: str | None) -> int | None:
     """The outcome of an earlier submission of the same form."""
-    made = key and session.scalar(select(SuiteRun).where(SuiteRun.idempotency_key == key))
-    if not made:
+    suite_run = key and session.scalar(select(SuiteRun).where(SuiteRun.idempotency_key == key))
+    if not suite_run:
         return None
-    if made.sha256 != submission.sha256:
+    if suite_run.sha256 != submission.sha256:
         raise Conflict("This form was already submitted with another file. Reload the page.")
-    return made.id
+    return suite_run.id
 
 
 def _runs(
     session: Session,
     viewer: Viewer,
-    known: KnownSuite,
+    known_suite: KnownSuite,
     submission: PreparedSubmission,
     team_id: int,
     request: RunRequest,
@@ -282,7 +282,7 @@ def _runs(
     runs: dict[str, int] = {}
     problems: list[Problem] = []
     # In one order for all suites: so that locks of tasks never deadlock.
-    for member_task in sorted(known.members, key=lambda one: one.task.id):
+    for member_task in sorted(known_suite.members, key=lambda member_task: member_task.task.id):
         member = member_task.member.name
         if member not in submission.files:
             continue
@@ -305,8 +305,8 @@ def _runs(
             )
             problems.append(_of_member(member, Problem(rule, "Submit the runs to the tasks one by one.")))
         elif sent.run_id is None:
-            found = sent.report.problems if sent.report is not None else ()
-            problems += (_of_member(member, problem) for problem in found)
+            run_problems = sent.report.problems if sent.report is not None else ()
+            problems += (_of_member(member, problem) for problem in run_problems)
         else:
             runs[member] = sent.run_id
     if problems or not runs:
@@ -342,9 +342,9 @@ def _with_metadata(file: PreparedUpload, metadata: Mapping[str, Any]) -> Prepare
     return replace(file, run=replace(file.run, details={**metadata, **file.run.details}))
 
 
-def members_of(known: KnownSuite) -> Iterator[tuple[str, int]]:
+def members_of(known_suite: KnownSuite) -> Iterator[tuple[str, int]]:
     """Short name and id of every member."""
-    return ((member.member.name, member.member.id) for member in known.members)
+    return ((member.member.name, member.member.id) for member in known_suite.members)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -392,11 +392,11 @@ def put_together(
     the team.
     """
     policy.require_member(viewer, team_id)
-    known = seen.visible_suite(session, viewer, slug)
+    known_suite = seen.visible_suite(session, viewer, slug)
     lock_row(session, Team, team_id)
-    require_free_name(session, known, team_id, name)
+    require_free_name(session, known_suite, team_id, name)
     suite_run = SuiteRun(
-        suite_id=known.suite.id,
+        suite_id=known_suite.suite.id,
         team_id=team_id,
         account_id=viewer.account_id,
         name=name,
@@ -408,7 +408,7 @@ def put_together(
     )
     session.add(suite_run)
     session.flush()
-    _add(session, known, suite_run, chosen)
+    _add(session, known_suite, suite_run, chosen)
     audit.record(session, viewer, "suite.send", f"suite_run:{suite_run.id}", name=name, members=len(chosen))
     return suite_run.id
 
@@ -417,9 +417,9 @@ def fill_in(
     session: Session, viewer: Viewer, slug: str, suite_run_id: int, chosen: Mapping[str, int]
 ) -> None:
     """Give members that a suite run lacks, or whose run was withdrawn, a run of the team; raises as above."""
-    known, suite_run = own_suite_run(session, viewer, slug, suite_run_id)
+    known_suite, suite_run = own_suite_run(session, viewer, slug, suite_run_id)
     lock_row(session, Team, suite_run.team_id)
-    _add(session, known, suite_run, chosen)
+    _add(session, known_suite, suite_run, chosen)
     audit.record(session, viewer, "suite.fill_in", f"suite_run:{suite_run.id}", members=sorted(chosen))
 
 
@@ -433,9 +433,9 @@ def withdraw_parts(session: Session, viewer: Viewer, slug: str, suite_run_id: in
 
 def restore_parts(session: Session, viewer: Viewer, slug: str, suite_run_id: int) -> None:
     """Put a suite run back; raises Invalid where the team has another one of its name by now."""
-    known, suite_run = own_suite_run(session, viewer, slug, suite_run_id)
+    known_suite, suite_run = own_suite_run(session, viewer, slug, suite_run_id)
     if suite_run.withdrawn_at is not None:
-        require_free_name(session, known, suite_run.team_id, suite_run.name)
+        require_free_name(session, known_suite, suite_run.team_id, suite_run.name)
         suite_run.withdrawn_at = None
         audit.record(session, viewer, "suite.restore_run", f"suite_run:{suite_run.id}")
 
@@ -444,23 +444,25 @@ def own_suite_run(
     session: Session, viewer: Viewer, slug: str, suite_run_id: int
 ) -> tuple[KnownSuite, SuiteRun]:
     """A suite run of a team of the viewer's, or of a suite that it looks after; NotFound for all others."""
-    known = seen.visible_suite(session, viewer, slug)
+    known_suite = seen.visible_suite(session, viewer, slug)
     suite_run = session.get(SuiteRun, suite_run_id)
     if (
         suite_run is None
-        or suite_run.suite_id != known.suite.id
-        or not may_change(viewer, known, suite_run.team_id)
+        or suite_run.suite_id != known_suite.suite.id
+        or not may_change(viewer, known_suite, suite_run.team_id)
     ):
         raise NotFound(f"You have no run {suite_run_id} in this suite.")
-    return known, suite_run
+    return known_suite, suite_run
 
 
-def may_change(viewer: Viewer, known: KnownSuite, team_id: int) -> bool:
+def may_change(viewer: Viewer, known_suite: KnownSuite, team_id: int) -> bool:
     """Whether the viewer may change the suite runs of a team."""
     if policy.owns(viewer, team_id):
         return True
     # Not operators: a suite does not reveal what its tasks hide.
-    return known.may_change and all(policy.organises(viewer, member.task.id) for member in known.members)
+    return known_suite.may_change and all(
+        policy.organises(viewer, member.task.id) for member in known_suite.members
+    )
 
 
 def suite_run_of(session: Session, run_id: int) -> list[tuple[Suite, SuiteRun]]:
@@ -484,22 +486,22 @@ def suite_run_of(session: Session, run_id: int) -> list[tuple[Suite, SuiteRun]]:
     return [(suite, run) for suite, run in rows]
 
 
-def _add(session: Session, known: KnownSuite, made: SuiteRun, chosen: Mapping[str, int]) -> None:
-    members = dict(members_of(known))
-    standing = _standing(session, made.id)
+def _add(session: Session, known_suite: KnownSuite, suite_run: SuiteRun, chosen: Mapping[str, int]) -> None:
+    members = dict(members_of(known_suite))
+    standing = _standing(session, suite_run.id)
     problems = [
         problem
         for member, run_id in chosen.items()
-        if (problem := _problem(session, known, made, members, standing, member, run_id))
+        if (problem := _problem(session, known_suite, suite_run, members, standing, member, run_id))
     ]
     if not chosen:
         problems.append(Problem("No run is selected.", "Choose a run for at least one member."))
     if problems:
         raise Invalid("These runs cannot form a suite run; nothing was changed.", problems)
     for member, run_id in chosen.items():
-        part = session.get(SuiteRunPart, (made.id, members[member]))
+        part = session.get(SuiteRunPart, (suite_run.id, members[member]))
         if part is None:
-            session.add(SuiteRunPart(suite_run_id=made.id, member_id=members[member], run_id=run_id))
+            session.add(SuiteRunPart(suite_run_id=suite_run.id, member_id=members[member], run_id=run_id))
         else:
             part.run_id = run_id
     session.flush()
@@ -517,8 +519,8 @@ def _standing(session: Session, suite_run_id: int) -> set[int]:
 
 def _problem(
     session: Session,
-    known: KnownSuite,
-    made: SuiteRun,
+    known_suite: KnownSuite,
+    suite_run: SuiteRun,
     members: Mapping[str, int],
     standing: set[int],
     member: str,
@@ -527,7 +529,7 @@ def _problem(
     """Why a run cannot be a member's of this suite run; None where it can."""
     if member not in members:
         return Problem(
-            "This member does not exist.", meant(member, known.names), field="member", value=member[:80]
+            "This member does not exist.", meant(member, known_suite.names), field="member", value=member[:80]
         )
     if members[member] in standing:
         rule, remedy = (
@@ -536,15 +538,22 @@ def _problem(
         )
         return Problem(rule, remedy, field="member", value=member)
     run = session.get(Run, run_id)
-    task_id = next(member_task.task.id for member_task in known.members if member_task.member.name == member)
-    if run is None or run.team_id != made.team_id or run.task_id != task_id or run.withdrawn_at is not None:
+    task_id = next(
+        member_task.task.id for member_task in known_suite.members if member_task.member.name == member
+    )
+    if (
+        run is None
+        or run.team_id != suite_run.team_id
+        or run.task_id != task_id
+        or run.withdrawn_at is not None
+    ):
         rule = f"is not a run of the team in the task of {member}."
         return Problem(rule, "Choose a run on its board.", field="run", value=str(run_id))
     used = session.scalar(
         select(SuiteRunPart.suite_run_id)
         .join(SuiteRun, SuiteRun.id == SuiteRunPart.suite_run_id)
         .where(SuiteRunPart.member_id == members[member], SuiteRunPart.run_id == run_id)
-        .where(SuiteRun.id != made.id)
+        .where(SuiteRun.id != suite_run.id)
     )
     if used is not None:
         rule = f"is the run of {member} in another suite run."

@@ -24,13 +24,13 @@ def form(suite: str) -> ResponseReturnValue:
     return _form_page(suite)
 
 
-def _answer(made: int | PreparedSubmission, suite: str) -> ResponseReturnValue:
-    if isinstance(made, PreparedSubmission):
-        return _form_page(suite, checked=made)
+def _answer(outcome: int | PreparedSubmission, suite: str) -> ResponseReturnValue:
+    if isinstance(outcome, PreparedSubmission):
+        return _form_page(suite, checked=outcome)
     if not wants_json():
-        return redirect(url_for("suites.show_run", suite=suite, suite_run_id=made), 303)
+        return redirect(url_for("suites.show_run", suite=suite, suite_run_id=outcome), 303)
     finish_reading()
-    return jsonify(pages.run_facts(pages.suite_run_page(reading(), viewer(), suite, made))), 201
+    return jsonify(pages.run_facts(pages.suite_run_page(reading(), viewer(), suite, outcome))), 201
 
 
 def _form_page(

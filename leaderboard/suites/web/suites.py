@@ -130,8 +130,8 @@ def settings(suite: str) -> ResponseReturnValue:
 
 def _form(suite: str = "", error: LeaderboardError | None = None) -> str:
     """The form of a suite, or of a new one; refused values are shown again."""
-    known = seen.own_suite(reading(), viewer(), suite) if suite else None
-    draft = settling.draft_of(known) if known else None
+    known_suite = seen.own_suite(reading(), viewer(), suite) if suite else None
+    draft = settling.draft_of(known_suite) if known_suite else None
     stored = {**fields.texts(draft), "members": settling.member_lines(draft.members)} if draft else {}
     return render_template(
         "suites/settings.html",
@@ -139,7 +139,7 @@ def _form(suite: str = "", error: LeaderboardError | None = None) -> str:
         sent=request.form if error else stored or request.args,
         error=error,
         asked=[each for each in fields.of(SuiteDraft) if each.name != "slug"],
-        is_shown=known is None or known.suite.withdrawn_at is None,
+        is_shown=known_suite is None or known_suite.suite.withdrawn_at is None,
     )
 
 
@@ -147,5 +147,5 @@ actions.add_to(
     blueprint,
     settling.SETTINGS,
     _form,
-    then={"make_suite": lambda made: redirect(url_for("suites.show", suite=made), 303)},
+    then={"make_suite": lambda slug: redirect(url_for("suites.show", suite=slug), 303)},
 )
