@@ -1,5 +1,6 @@
 """The map matches the code, the glossary defines each term once, and texts keep to the words of the style."""
 
+import ast
 import io
 import re
 import tokenize
@@ -146,3 +147,21 @@ def test_expressions_to_avoid_are_not_written() -> None:
             found.append(f"{path.relative_to(ROOT)}: not {each!r} but {better.get(each.lower(), '')!r}")
             parts[part] += 1
     assert found == [], "\n".join([*(f"{part}: {number}" for part, number in parts.most_common()), *found])
+
+
+VAGUE = {"one", "found", "known", "made", "said", "wanted", "wished"}
+
+
+def test_variables_are_called_what_they_hold() -> None:
+    """No variable of the program has a name that could be that of any other."""
+    vague = []
+    for path in sorted((ROOT / "leaderboard").rglob("*.py")):
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        bodies = (node.body for node in nodes if isinstance(node, ast.ClassDef))
+        # The field of a record is read with the record's name before it.
+        fields = {each.target for body in bodies for each in body if isinstance(each, ast.AnnAssign)}
+        named = [(node, node.arg) for node in nodes if isinstance(node, ast.arg)]
+        stored = [node for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+        named += [(node, node.id) for node in stored if node not in fields]
+        vague += [f"{path.relative_to(ROOT)}:{node.lineno} {name}" for node, name in named if name in VAGUE]
+    assert vague == []

@@ -178,8 +178,8 @@ def _differences(
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """What is answered, or changes something, in one world otherwise than in the other.
 
-    Who has no rights in these tasks that a visitor has not reads each object in one way. What refused somebody
-    twice refuses whatever else is sent: who may do something is decided before that is read.
+    Who has no rights in these tasks that a visitor has not reads each object in one way. What refused
+    somebody twice refuses whatever else is sent: who may do something is decided before that is read.
     """
     of_each = 99 if name in (None, "Ann") else 1
     refused: dict[str, int] = {}
