@@ -11,7 +11,8 @@ from leaderboard.qrels.ops import revisions, sending
 from leaderboard.qrels.ops.revisions import Revision
 from leaderboard.qrels.ops.sending import Judgments
 from leaderboard.qrels.page.revisions import lists, rank_changes, revision
-from leaderboard.qrels.page.revisions.rank_changes import ChangedJudgments, RankChanges
+from leaderboard.qrels.page.revisions.lists import RevisionList
+from leaderboard.qrels.page.revisions.rank_changes import ChangedJudgments, Preview, RankChanges
 from leaderboard.scoring.ops.qrels.files import MAIN
 from leaderboard.scoring.ops.statistics.requests import computing
 from leaderboard.web import actions, http
@@ -27,16 +28,12 @@ SLOPES = 60
 """Maximum number of runs in the chart of a revision: those that moved most."""
 
 
-@blueprint.get("/tasks/<slug>/revisions")
-@rule(PUBLIC)
-def index(slug: str) -> ResponseReturnValue:
-    """All revisions of a task's judgments, with the upload form for its organisers."""
-    return http.page(list_page(slug))
-
-
 def list_page(slug: str, error: LeaderboardError | None = None) -> str:
     """All revisions of a task's judgments, with the form for a new one."""
-    page = lists.revision_list(reading(), viewer(), slug)
+    return _list_html(index(slug), error)
+
+
+def _list_html(page: RevisionList, error: LeaderboardError | None = None) -> str:
     return render_template(
         "qrels/revisions/index.html",
         page=page,
@@ -48,11 +45,11 @@ def list_page(slug: str, error: LeaderboardError | None = None) -> str:
     )
 
 
-@blueprint.get("/tasks/<slug>/revisions.<form:form>")
+@http.with_files(blueprint, "/tasks/<slug>/revisions", _list_html, lists.FILES)
 @rule(PUBLIC)
-def index_export(slug: str, form: str) -> ResponseReturnValue:
-    """The revisions as a file."""
-    return http.export(form, lists.FILES, lists.revision_list(reading(), viewer(), slug))
+def index(slug: str) -> RevisionList:
+    """All revisions of a task's judgments, with the upload form for its organisers."""
+    return lists.revision_list(reading(), viewer(), slug)
 
 
 @blueprint.get("/tasks/<slug>/revisions/<id:number>")
@@ -138,25 +135,21 @@ def line(slug: str, line_id: int, number: int) -> ResponseReturnValue:
     return http.as_text(text, f"{slug}-line-{line_id}-{number}")
 
 
-@blueprint.get("/tasks/<slug>/revisions/drafts/<token>")
-@rule(SIGNED_IN)
-def draft(slug: str, token: str) -> ResponseReturnValue:
-    """The preview of a draft."""
-    return _draft_page(slug, token)
-
-
-def _draft_page(slug: str, token: str, error: LeaderboardError | None = None) -> str:
-    page = rank_changes.preview(reading(), viewer(), slug, token)
+def _draft_html(page: Preview, error: LeaderboardError | None = None) -> str:
     return render_template("qrels/revisions/draft.html", page=page, error=error, **_of_changes(page))
 
 
-@blueprint.get("/tasks/<slug>/revisions/drafts/<token>.<form:form>")
+@http.with_files(
+    blueprint,
+    "/tasks/<slug>/revisions/drafts/<token>",
+    _draft_html,
+    rank_changes.PREVIEW_FILES,
+    is_kept=False,
+)
 @rule(SIGNED_IN)
-def draft_export(slug: str, token: str, form: str) -> ResponseReturnValue:
-    """The preview of a draft, as a file."""
-    return http.export(
-        form, rank_changes.PREVIEW_FILES, rank_changes.preview(reading(), viewer(), slug, token)
-    )
+def draft(slug: str, token: str) -> Preview:
+    """The preview of a draft."""
+    return rank_changes.preview(reading(), viewer(), slug, token)
 
 
 RANKS = computing(
@@ -181,4 +174,9 @@ def to_draft(token: str, slug: str) -> ResponseReturnValue:
 actions.add_to(
     blueprint, (sending.SEND,), list_page, then={"draft_revision": to_draft}, refusals=(LeaderboardError,)
 )
-actions.add_to(blueprint, (RANKS, *revisions.ACTIONS), _draft_page, then={"publish_revision": _made})
+actions.add_to(
+    blueprint,
+    (RANKS, *revisions.ACTIONS),
+    lambda slug, token, error=None: _draft_html(draft(slug, token), error),
+    then={"publish_revision": _made},
+)

@@ -18,12 +18,8 @@ blueprint = Blueprint("measures", __name__)
 LONGEST_QUERY = 100
 
 
-@blueprint.get("/measures")
-@rule(PUBLIC)
-def index() -> ResponseReturnValue:
-    """All measures, or those matching ?q=."""
-    sections = _sections()
-    html = render_template(
+def _index_html(sections: tuple[Section, ...]) -> str:
+    return render_template(
         "scoring/measures/index.html",
         sections=sections,
         most_used=() if _query() else entries.most_used(),
@@ -33,14 +29,13 @@ def index() -> ResponseReturnValue:
         query=_query(),
         args=kept(["q"]),
     )
-    return http.page(html)
 
 
-@blueprint.get("/measures.<form:form>")
+@http.with_files(blueprint, "/measures", _index_html, pages.FILES, endpoint="export")
 @rule(PUBLIC)
-def export(form: str) -> ResponseReturnValue:
-    """The measures as a file."""
-    return http.export(form, pages.FILES, _sections())
+def index() -> tuple[Section, ...]:
+    """All measures, or those matching ?q=."""
+    return entries.listing(_query())
 
 
 @blueprint.get("/measures/<name>")
@@ -91,7 +86,3 @@ def _address(name: str, written: str) -> str:
 
 def _query() -> str:
     return request.args.get("q", "").strip()[:LONGEST_QUERY]
-
-
-def _sections() -> tuple[Section, ...]:
-    return entries.listing(_query())

@@ -10,6 +10,7 @@ from leaderboard.accounts.page import invitations as invited
 from leaderboard.accounts.web.invitations import link_of
 from leaderboard.errors import LeaderboardError
 from leaderboard.site import page as pages
+from leaderboard.site.page import AccountList
 from leaderboard.tasks.ops import reset_links
 from leaderboard.web import actions, http
 from leaderboard.web.rules import OPERATOR, rule
@@ -18,20 +19,6 @@ from leaderboard.web.session import reading, viewer, writing
 blueprint = Blueprint("site_accounts", __name__)
 
 LONGEST_QUERY = 100
-
-
-@blueprint.get("/site/accounts")
-@rule(OPERATOR)
-def index() -> ResponseReturnValue:
-    """All accounts, or those that ?q= finds."""
-    return _page()
-
-
-@blueprint.get("/site/accounts.<form:form>")
-@rule(OPERATOR)
-def export(form: str) -> ResponseReturnValue:
-    """The accounts as a file."""
-    return http.export(form, pages.ACCOUNTS_FILES, _found())
 
 
 @blueprint.post("/site/accounts/<id:account_id>/link")
@@ -62,12 +49,13 @@ def _query() -> str:
     return request.values.get("q", "").strip()[:LONGEST_QUERY]
 
 
-def _found() -> pages.AccountList:
-    return pages.account_list(reading(), viewer(), _query())
-
-
 def _page(error: LeaderboardError | None = None, invitation: str = "", link: str = "") -> str:
-    page = _found()
+    return _html(index(), error, invitation, link)
+
+
+def _html(
+    page: AccountList, error: LeaderboardError | None = None, invitation: str = "", link: str = ""
+) -> str:
     return render_template(
         "site/accounts.html",
         page=page,
@@ -79,6 +67,13 @@ def _page(error: LeaderboardError | None = None, invitation: str = "", link: str
         invitation=invitation,
         link=link,
     )
+
+
+@http.with_files(blueprint, "/site/accounts", _html, pages.ACCOUNTS_FILES, endpoint="export", is_kept=False)
+@rule(OPERATOR)
+def index() -> AccountList:
+    """All accounts, or those that ?q= finds."""
+    return pages.account_list(reading(), viewer(), _query())
 
 
 ACTS = (closing.CLOSE, closing.REOPEN, closing.SIGN_OUT)

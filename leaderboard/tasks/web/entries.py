@@ -7,6 +7,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.tasks.ops import entries
 from leaderboard.tasks.ops.entries import EntryState
 from leaderboard.tasks.page import organise as pages
+from leaderboard.tasks.page.organise import EntryList
 from leaderboard.web import actions, http
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer
@@ -27,23 +28,17 @@ def _form_page(slug: str, error: LeaderboardError | None = None) -> str:
     return render_template("tasks/enter.html", page=page, error=error, team=team)
 
 
-@blueprint.get("/tasks/<slug>/entries")
-@rule(SIGNED_IN)
-def index(slug: str) -> ResponseReturnValue:
-    """The teams in a task, for its organisers."""
-    return _list_page(slug)
-
-
-def _list_page(slug: str, error: LeaderboardError | None = None, **_: object) -> str:
-    page = pages.entry_list(reading(), viewer(), slug)
+def _list_html(page: EntryList, error: LeaderboardError | None = None) -> str:
     return render_template("tasks/entries.html", page=page, table=pages.entries_table(page), error=error)
 
 
-@blueprint.get("/tasks/<slug>/entries.<form:form>")
+@http.with_files(
+    blueprint, "/tasks/<slug>/entries", _list_html, pages.ENTRIES_FILES, endpoint="export", is_kept=False
+)
 @rule(SIGNED_IN)
-def export(slug: str, form: str) -> ResponseReturnValue:
-    """The teams in a task as a file."""
-    return http.export(form, pages.ENTRIES_FILES, pages.entry_list(reading(), viewer(), slug))
+def index(slug: str) -> EntryList:
+    """The teams in a task, for its organisers."""
+    return pages.entry_list(reading(), viewer(), slug)
 
 
 def _entered(state: EntryState, slug: str) -> ResponseReturnValue:
@@ -53,4 +48,4 @@ def _entered(state: EntryState, slug: str) -> ResponseReturnValue:
 actions.add_to(
     blueprint, [entries.ENTER], _form_page, then={"enter_task": _entered}, refusals=(LeaderboardError,)
 )
-actions.add_to(blueprint, [entries.DECIDE], _list_page)
+actions.add_to(blueprint, [entries.DECIDE], lambda slug, error=None, **_: _list_html(index(slug), error))

@@ -7,6 +7,7 @@ from leaderboard.accounts.ops import accounts
 from leaderboard.errors import Forbidden
 from leaderboard.tasks.ops import reset_links
 from leaderboard.tasks.page import members as pages
+from leaderboard.tasks.page.members import MemberList
 from leaderboard.web import http
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import SIGNED_IN, rule
@@ -15,18 +16,16 @@ from leaderboard.web.session import reading, viewer, writing
 blueprint = Blueprint("members", __name__)
 
 
-@blueprint.get("/tasks/<slug>/members")
+def _html(page: MemberList, link: str = "", error: Forbidden | None = None) -> str:
+    table, hours = pages.table(page), accounts.LINK_HOURS
+    return render_template("tasks/members.html", page=page, table=table, link=link, error=error, hours=hours)
+
+
+@http.with_files(blueprint, "/tasks/<slug>/members", _html, pages.FILES, endpoint="export", is_kept=False)
 @rule(SIGNED_IN)
-def index(slug: str) -> ResponseReturnValue:
+def index(slug: str) -> MemberList:
     """The members of the task's teams, for its organisers."""
-    return _page(slug)
-
-
-@blueprint.get("/tasks/<slug>/members.<form:form>")
-@rule(SIGNED_IN)
-def export(slug: str, form: str) -> ResponseReturnValue:
-    """The members as a file."""
-    return http.export(form, pages.FILES, pages.member_list(reading(), viewer(), slug))
+    return pages.member_list(reading(), viewer(), slug)
 
 
 @blueprint.post("/tasks/<slug>/members/<id:account_id>/link")
@@ -40,17 +39,5 @@ def link(slug: str, account_id: int) -> ResponseReturnValue:
     except Forbidden as error:
         if wants_json() or error.message != reset_links.REFUSED:
             raise
-        return form_again(_page(slug, error=error), error)
-    return _page(slug, url_for("accounts.link", token=token, _external=True)), 201
-
-
-def _page(slug: str, link: str = "", error: Forbidden | None = None) -> str:
-    page = pages.member_list(reading(), viewer(), slug)
-    return render_template(
-        "tasks/members.html",
-        page=page,
-        table=pages.table(page),
-        link=link,
-        error=error,
-        hours=accounts.LINK_HOURS,
-    )
+        return form_again(_html(index(slug), error=error), error)
+    return _html(index(slug), url_for("accounts.link", token=token, _external=True)), 201

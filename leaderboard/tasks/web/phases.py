@@ -8,26 +8,13 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.tasks.ops import phases
 from leaderboard.tasks.ops.phases import PhaseChange, PhaseExtension, PhasePlan
 from leaderboard.tasks.page import phases as pages
+from leaderboard.tasks.page.phases import PhasesPage
 from leaderboard.web import actions, http
 from leaderboard.web.addresses import absolute
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("phases", __name__)
-
-
-@blueprint.get("/tasks/<slug>/phases")
-@rule(PUBLIC)
-def show(slug: str) -> ResponseReturnValue:
-    """The phases of a task."""
-    return http.page(_page(slug))
-
-
-@blueprint.get("/tasks/<slug>/phases.<form:form>")
-@rule(PUBLIC)
-def export(slug: str, form: str) -> ResponseReturnValue:
-    """The phases as a file."""
-    return http.export(form, pages.FILES, pages.phases_page(reading(), viewer(), slug))
 
 
 @blueprint.get("/tasks/<slug>/dates.ics")
@@ -48,8 +35,7 @@ def _dates_of(slug: str) -> str:
     return absolute("phases.show", slug=slug)
 
 
-def _page(slug: str, error: LeaderboardError | None = None) -> str:
-    page = pages.phases_page(reading(), viewer(), slug)
+def _html(page: PhasesPage, error: LeaderboardError | None = None) -> str:
     shown = {"": fields.empty(PhaseChange), **{row.name: fields.texts(row.plan) for row in page.rows}}
     # A refused form is shown again as it was typed; the page's other forms have no field `name`.
     typed = request.form.get("phase", "") if error and "name" in request.form else None
@@ -70,4 +56,11 @@ def _page(slug: str, error: LeaderboardError | None = None) -> str:
     )
 
 
-actions.add_to(blueprint, phases.ACTIONS, _page)
+@http.with_files(blueprint, "/tasks/<slug>/phases", _html, pages.FILES)
+@rule(PUBLIC)
+def show(slug: str) -> PhasesPage:
+    """The phases of a task."""
+    return pages.phases_page(reading(), viewer(), slug)
+
+
+actions.add_to(blueprint, phases.ACTIONS, lambda slug, error=None: _html(show(slug), error))
