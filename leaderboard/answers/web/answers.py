@@ -1,9 +1,9 @@
 """Routes of the answers of runs."""
 
-from flask import Blueprint, render_template, request
-from flask.typing import ResponseReturnValue
+from flask import Blueprint, request
 
 from leaderboard.answers.page import answers
+from leaderboard.answers.page.answers import AnswerPage
 from leaderboard.web import http
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
@@ -11,17 +11,10 @@ from leaderboard.web.session import reading, viewer
 blueprint = Blueprint("answers", __name__)
 
 
-@blueprint.get("/runs/<id:run_id>/answers/<topic:topic_id>")
+@http.with_files(
+    blueprint, "/runs/<id:run_id>/answers/<topic:topic_id>", "answers/answer.html", answers.ANSWER_FILES
+)
 @rule(PUBLIC)
-def show(run_id: int, topic_id: str) -> ResponseReturnValue:
+def show(run_id: int, topic_id: str) -> AnswerPage:
     """The answer of a run on one topic, with a cited document by ?docno=."""
-    page = answers.answer_page(reading(), viewer(), run_id, topic_id, request.args.get("docno"))
-    return http.page(render_template("answers/answer.html", page=page))
-
-
-@blueprint.get("/runs/<id:run_id>/answers/<topic:topic_id>.<form:form>")
-@rule(PUBLIC)
-def export(run_id: int, topic_id: str, form: str) -> ResponseReturnValue:
-    """The answer as a file."""
-    page = answers.answer_page(reading(), viewer(), run_id, topic_id)
-    return http.export(form, answers.ANSWER_FILES, page)
+    return answers.answer_page(reading(), viewer(), run_id, topic_id, request.args.get("docno"))

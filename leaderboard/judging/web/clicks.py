@@ -7,6 +7,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.judging.ops import clicks as clicks_services
 from leaderboard.judging.ops.clicks import Choice, LogQuery
 from leaderboard.judging.page import clicks
+from leaderboard.judging.page.clicks import ClickPage
 from leaderboard.pooling.clicks import READINGS
 from leaderboard.web import actions, http
 from leaderboard.web.addresses import kept
@@ -19,19 +20,25 @@ STATE = ("rule", "least", "keep", "count", "p")
 ROWS_AT_FIRST = 100
 
 
-@blueprint.get("/tasks/<slug>/clicks")
+def _html(page: ClickPage, error: LeaderboardError | None = None) -> str:
+    return render_template(
+        "judging/clicks/show.html",
+        page=page,
+        tables={name: table(page) for name, table in clicks.TABLES.items()},
+        readings=tuple(READINGS.values()),
+        args=kept(STATE, lists=["log"]),
+        rows_at_first=ROWS_AT_FIRST,
+        error=error,
+        log=actions.form(LogQuery, error),
+        sent=request.form,
+    )
+
+
+@http.with_files(blueprint, "/tasks/<slug>/clicks", _html, clicks.FILES, is_kept=False)
 @rule(SIGNED_IN)
-def show(slug: str) -> ResponseReturnValue:
+def show(slug: str) -> ClickPage:
     """The logs, the preferences for the choice in the address, and the forms to import and publish."""
-    return _page(slug, _choice())
-
-
-@blueprint.get("/tasks/<slug>/clicks.<form:form>")
-@rule(SIGNED_IN)
-def export(slug: str, form: str) -> ResponseReturnValue:
-    """The logs and preferences as a file."""
-    page = clicks.click_page(reading(), viewer(), slug, _choice())
-    return http.export(form, clicks.FILES, page)
+    return clicks.click_page(reading(), viewer(), slug, _choice())
 
 
 @blueprint.get("/tasks/<slug>/clicks.txt")
@@ -51,26 +58,15 @@ def _choice() -> Choice:
     )
 
 
-def _page(slug: str, choice: Choice, error: LeaderboardError | None = None) -> str:
-    page = clicks.click_page(reading(), viewer(), slug, choice)
-    return render_template(
-        "judging/clicks/show.html",
-        page=page,
-        tables={name: table(page) for name, table in clicks.TABLES.items()},
-        readings=tuple(READINGS.values()),
-        args=kept(STATE, lists=["log"]),
-        rows_at_first=ROWS_AT_FIRST,
-        error=error,
-        log=actions.form(LogQuery, error),
-        sent=request.form,
-    )
-
-
-actions.add_to(blueprint, clicks_services.ACTIONS, lambda slug, error, **_: _page(slug, Choice(), error))
+actions.add_to(
+    blueprint,
+    clicks_services.ACTIONS,
+    lambda slug, error, **_: _html(clicks.click_page(reading(), viewer(), slug, Choice()), error),
+)
 actions.add_to(
     blueprint,
     (clicks_services.PUBLISH,),
-    lambda slug, error: _page(slug, _choice(), error),
+    lambda slug, error: _html(show(slug), error),
     then={"publish_clicks": lambda _, slug: redirect(url_for("revisions.index", slug=slug), 303)},
     refusals=(LeaderboardError,),
 )

@@ -27,29 +27,22 @@ ROWS_AT_FIRST = 100
 STATE = ("shown", "order", "of", "whose")
 
 
-@blueprint.get("/tasks/<slug>/pools/<id:number>/adjudication")
+@http.with_files(
+    blueprint,
+    "/tasks/<slug>/pools/<id:number>/adjudication",
+    "judging/assessors/adjudication.html",
+    adjudication.FILES,
+    table=adjudication.documents_table,
+    rows=lambda page: page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST],
+    kinds=lambda _: adjudication.SHOWN,
+    orders=lambda _: adjudication.ORDERS,
+    whose=lambda _: WHOSE,
+    args=lambda _: _state(),
+)
 @rule(SIGNED_IN)
-def show(slug: str, number: int) -> ResponseReturnValue:
+def show(slug: str, number: int) -> AdjudicationPage:
     """The documents of a pool with disagreements."""
-    page = _page(slug, number)
-    html = render_template(
-        "judging/assessors/adjudication.html",
-        page=page,
-        table=adjudication.documents_table(page),
-        rows=page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST],
-        kinds=adjudication.SHOWN,
-        orders=adjudication.ORDERS,
-        whose=WHOSE,
-        args=_state(),
-    )
-    return http.page(html)
-
-
-@blueprint.get("/tasks/<slug>/pools/<id:number>/adjudication.<form:form>")
-@rule(SIGNED_IN)
-def export(slug: str, number: int, form: str) -> ResponseReturnValue:
-    """The list as a file: one row per label, or per document with ?table=documents."""
-    return http.export(form, adjudication.FILES, _page(slug, number))
+    return adjudication.adjudication_page(reading(), viewer(), slug, number, _wish())
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/adjudication/document")
@@ -82,10 +75,6 @@ def _case_page(case: AdjudicationCase, error: LeaderboardError | None = None) ->
         highlighted=highlighted,
         args=_state(),
     )
-
-
-def _page(slug: str, number: int) -> AdjudicationPage:
-    return adjudication.adjudication_page(reading(), viewer(), slug, number, _wish())
 
 
 def _case(slug: str, number: int) -> AdjudicationCase:

@@ -22,15 +22,11 @@ PAIRS_AT_FIRST = 30
 REMARKS_AT_FIRST = 20
 
 
-@blueprint.get("/tasks/<slug>/pools/<id:number>/agreement")
-@rule(SIGNED_IN)
-def show(slug: str, number: int) -> ResponseReturnValue:
-    """The current agreement of a pool's assessors."""
-    page = _page(slug, number, with_boards="boards" in request.args)
+def _show_html(page: AgreementPage) -> str:
     pairs, remarks = page.pairs, page.remarks
     if "all" not in request.args:
         pairs, remarks = pairs[:PAIRS_AT_FIRST], remarks[:REMARKS_AT_FIRST]
-    html = render_template(
+    return render_template(
         "judging/assessors/agreement.html",
         page=page,
         tables=agreement.AGREEMENT_TABLES,
@@ -40,15 +36,27 @@ def show(slug: str, number: int) -> ResponseReturnValue:
         whose=WHOSE,
         args=kept(STATE, flags=FLAGS),
     )
-    return http.page(html)
 
 
-@blueprint.get("/tasks/<slug>/pools/<id:number>/agreement.<form:form>")
+@http.with_files(
+    blueprint, "/tasks/<slug>/pools/<id:number>/agreement", _show_html, agreement.AGREEMENT_FILES
+)
 @rule(SIGNED_IN)
-def export(slug: str, number: int, form: str) -> ResponseReturnValue:
-    """The agreement as a file; with ?boards also the run rankings by assessor."""
-    with_boards = "boards" in request.args or request.args.get("table") == "boards"
-    return http.export(form, agreement.AGREEMENT_FILES, _page(slug, number, with_boards=with_boards))
+def show(slug: str, number: int) -> AgreementPage:
+    """The current agreement of a pool's assessors; with ?boards also the run rankings by assessor."""
+    given = request.args
+    # The boards take seconds: a file also has them where they are its table, the page only on request.
+    is_their_file = "form" in (request.view_args or {}) and given.get("table") == "boards"
+    return agreement.agreement_page(
+        reading(),
+        viewer(),
+        slug,
+        number,
+        whose=given.get("whose") or "human",
+        topic_id=given.get("topic", ""),
+        pair=(_id("a"), _id("b")),
+        with_boards="boards" in given or is_their_file,
+    )
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/assessments.<form>")
@@ -61,20 +69,6 @@ def events(slug: str, number: int, form: str) -> ResponseReturnValue:
     name = f"{slug}-pool-{number}-assessments.{form}"
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
-
-
-def _page(slug: str, number: int, *, with_boards: bool) -> AgreementPage:
-    given = request.args
-    return agreement.agreement_page(
-        reading(),
-        viewer(),
-        slug,
-        number,
-        whose=given.get("whose") or "human",
-        topic_id=given.get("topic", ""),
-        pair=(_id("a"), _id("b")),
-        with_boards=with_boards,
-    )
 
 
 def _id(name: str) -> int | None:

@@ -26,15 +26,13 @@ from leaderboard.web.session import reading, settings, viewer
 blueprint = Blueprint("assessors", __name__)
 
 
-def _page(
-    slug: str,
-    number: int,
+def _show_html(
+    page: AssessorsPage,
     *,
     links: tuple[PersonalLink, ...] = (),
     imported: ImportedLabels | None = None,
     error: LeaderboardError | None = None,
 ) -> str:
-    page = _assessors(slug, number)
     return render_template(
         "judging/assessors/show.html",
         page=page,
@@ -65,18 +63,13 @@ def _guidelines(slug: str, number: int, error: LeaderboardError | None = None) -
     )
 
 
-@blueprint.get("/tasks/<slug>/pools/<id:number>/assessors")
+@http.with_files(
+    blueprint, "/tasks/<slug>/pools/<id:number>/assessors", _show_html, assessor_pages.FILES, is_kept=False
+)
 @rule(SIGNED_IN)
-def show(slug: str, number: int) -> ResponseReturnValue:
+def show(slug: str, number: int) -> AssessorsPage:
     """The pool's assessors, their progress, and the forms to add and assign."""
-    return _page(slug, number)
-
-
-@blueprint.get("/tasks/<slug>/pools/<id:number>/assessors.<form:form>")
-@rule(SIGNED_IN)
-def export(slug: str, number: int, form: str) -> ResponseReturnValue:
-    """The assessors as a file; the topics with ?table=topics."""
-    return http.export(form, assessor_pages.FILES, _assessors(slug, number))
+    return assessor_pages.assessors_page(reading(), viewer(), slug, number)
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/guidelines")
@@ -89,11 +82,11 @@ def guidelines(slug: str, number: int) -> ResponseReturnValue:
 actions.add_to(
     blueprint,
     (*assessors.ACTIONS, queues.ASSIGN, labels.LABELS),
-    lambda slug, number, error, **_: _page(slug, number, error=error),
+    lambda slug, number, error, **_: _show_html(show(slug, number), error=error),
     then={
-        "add_assessors": lambda links, slug, number: (_page(slug, number, links=links), 201),
-        "renew_link": lambda link, slug, number, **_: (_page(slug, number, links=(link,)), 201),
-        "add_labels": lambda done, slug, number: (_page(slug, number, imported=done), 201),
+        "add_assessors": lambda links, slug, number: (_show_html(show(slug, number), links=links), 201),
+        "renew_link": lambda link, slug, number, **_: (_show_html(show(slug, number), links=(link,)), 201),
+        "add_labels": lambda done, slug, number: (_show_html(show(slug, number), imported=done), 201),
     },
     refusals=(*actions.REFUSALS, Closed),
 )
@@ -103,7 +96,3 @@ actions.add_to(
     lambda slug, number, error, **_: _guidelines(slug, number, error),
     refusals=(Invalid,),
 )
-
-
-def _assessors(slug: str, number: int) -> AssessorsPage:
-    return assessor_pages.assessors_page(reading(), viewer(), slug, number)

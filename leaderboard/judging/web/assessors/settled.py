@@ -20,15 +20,7 @@ blueprint = Blueprint("settled", __name__)
 STATE = ("rule", "whose", "open", "skipped", "unjudged", "reused", "mode")
 
 
-@blueprint.get("/tasks/<slug>/pools/<id:number>/publish")
-@rule(SIGNED_IN)
-def show(slug: str, number: int) -> ResponseReturnValue:
-    """The choice of a rule, with a preview of the judgments."""
-    return http.page(_publish_page(slug, number))
-
-
-def _publish_page(slug: str, number: int, error: LeaderboardError | None = None) -> str:
-    settled = _settled(slug, number)
+def _html(settled: SettledPool, error: LeaderboardError | None = None) -> str:
     return render_template(
         "judging/assessors/publish.html",
         settled=settled,
@@ -44,11 +36,11 @@ def _publish_page(slug: str, number: int, error: LeaderboardError | None = None)
     )
 
 
-@blueprint.get("/tasks/<slug>/pools/<id:number>/publish.<form:form>")
+@http.with_files(blueprint, "/tasks/<slug>/pools/<id:number>/publish", _html, outcome.FILES)
 @rule(SIGNED_IN)
-def export(slug: str, number: int, form: str) -> ResponseReturnValue:
-    """The counts as JSON; the settled judgments, or another table, as CSV or LaTeX."""
-    return http.export(form, outcome.FILES, _settled(slug, number))
+def show(slug: str, number: int) -> SettledPool:
+    """The choice of a rule, with a preview of the judgments."""
+    return settle.settled_pool(reading(), viewer(), slug, number, _choice())
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/settled.qrels")
@@ -56,7 +48,7 @@ def export(slug: str, number: int, form: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def qrels(slug: str, number: int) -> ResponseReturnValue:
     """The settled judgments as a TREC qrels file; ?columns=both adds stratum and probability."""
-    text = "".join(outcome.qrels_lines(_settled(slug, number), request.args.get("columns", "")))
+    text = "".join(outcome.qrels_lines(show(slug, number), request.args.get("columns", "")))
     response = Response(text, mimetype="text/plain")
     response.headers["Content-Disposition"] = f'attachment; filename="{slug}-pool-{number}.qrels"'
     return response
@@ -65,17 +57,13 @@ def qrels(slug: str, number: int) -> ResponseReturnValue:
 actions.add_to(
     blueprint,
     (settle.SETTLE,),
-    _publish_page,
+    lambda slug, number, error: _html(show(slug, number), error),
     then={
         "settle_pool": lambda token, slug, number: redirect(
             url_for("revisions.draft", slug=slug, token=token), 303
         )
     },
 )
-
-
-def _settled(slug: str, number: int) -> SettledPool:
-    return settle.settled_pool(reading(), viewer(), slug, number, _choice())
 
 
 def _choice() -> Choice:

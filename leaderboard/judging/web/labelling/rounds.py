@@ -10,7 +10,7 @@ from leaderboard.judging.ops.labelling import rounds, settled
 from leaderboard.judging.ops.labelling.labels import KINDS
 from leaderboard.judging.ops.labelling.rounds import RoundPlan
 from leaderboard.judging.page.labelling import round
-from leaderboard.judging.page.labelling.round import RoundPage
+from leaderboard.judging.page.labelling.round import RoundList, RoundPage
 from leaderboard.judging.web import desks
 from leaderboard.judging.web.desks import ids, or_again
 from leaderboard.stats.assessors import RULES
@@ -22,13 +22,11 @@ from leaderboard.web.session import hands_out_judgments, reading, viewer, writin
 blueprint = Blueprint("labelling", __name__)
 
 
-def _list(slug: str, error: LeaderboardError | None = None) -> str:
-    page = round.round_list(reading(), viewer(), slug)
-    table = round.rounds_table(page)
+def _index_html(page: RoundList, error: LeaderboardError | None = None) -> str:
     return render_template(
         "judging/labelling/index.html",
         page=page,
-        table=table,
+        table=round.rounds_table(page),
         kinds=KINDS,
         error=error,
         sent=request.form,
@@ -36,8 +34,7 @@ def _list(slug: str, error: LeaderboardError | None = None) -> str:
     )
 
 
-def _page(slug: str, number: int, error: LeaderboardError | None = None) -> str:
-    page = _round(slug, number)
+def _show_html(page: RoundPage, error: LeaderboardError | None = None) -> str:
     return render_template(
         "judging/labelling/round.html",
         page=page,
@@ -49,23 +46,16 @@ def _page(slug: str, number: int, error: LeaderboardError | None = None) -> str:
     )
 
 
-@blueprint.get("/tasks/<slug>/labelling")
+@http.with_files(blueprint, "/tasks/<slug>/labelling", _index_html, round.INDEX_FILES)
 @rule(SIGNED_IN)
-def index(slug: str) -> ResponseReturnValue:
+def index(slug: str) -> RoundList:
     """All rounds, and the form to open one."""
-    return http.page(_list(slug))
-
-
-@blueprint.get("/tasks/<slug>/labelling.<form:form>")
-@rule(SIGNED_IN)
-def index_export(slug: str, form: str) -> ResponseReturnValue:
-    """The rounds as a file."""
-    return http.export(form, round.INDEX_FILES, round.round_list(reading(), viewer(), slug))
+    return round.round_list(reading(), viewer(), slug)
 
 
 @blueprint.post("/tasks/<slug>/labelling")
 @rule(SIGNED_IN)
-@or_again(_list)
+@or_again(lambda slug, error: _index_html(index(slug), error))
 def open_round(slug: str) -> ResponseReturnValue:
     """Open the round in the form."""
     asker = viewer()
@@ -76,18 +66,11 @@ def open_round(slug: str) -> ResponseReturnValue:
     return redirect(url_for("labelling.show", slug=slug, number=number), 303)
 
 
-@blueprint.get("/tasks/<slug>/labelling/<id:number>")
+@http.with_files(blueprint, "/tasks/<slug>/labelling/<id:number>", _show_html, round.FILES)
 @rule(SIGNED_IN)
-def show(slug: str, number: int) -> ResponseReturnValue:
+def show(slug: str, number: int) -> RoundPage:
     """A round: progress, agreement, disagreements, and the contents of a revision."""
-    return http.page(_page(slug, number))
-
-
-@blueprint.get("/tasks/<slug>/labelling/<id:number>.<form:form>")
-@rule(SIGNED_IN)
-def export(slug: str, number: int, form: str) -> ResponseReturnValue:
-    """The round as a file; with ?table= topics, pairs or lists."""
-    return http.export(form, round.FILES, _round(slug, number))
+    return round.round_page(reading(), viewer(), slug, number, _rule())
 
 
 @blueprint.post("/tasks/<slug>/labelling/<id:number>/state")
@@ -117,7 +100,7 @@ def made(slug: str, number: int) -> ResponseReturnValue:
 
 @blueprint.post("/tasks/<slug>/labelling/<id:number>/publish")
 @rule(SIGNED_IN)
-@or_again(_page)
+@or_again(lambda slug, number, error: _show_html(show(slug, number), error))
 def publish(slug: str, number: int) -> ResponseReturnValue:
     """Keep the settled labels as a draft revision, and show its changes."""
     asker, form = viewer(), request.form
@@ -131,7 +114,7 @@ WORDS = {"name": "Labelling", "does": "labels", "begin": "label"}
 actions.add_to(
     blueprint,
     (rounds.ADD_ASSESSORS,),
-    _list,
+    lambda slug, error: _index_html(index(slug), error),
     then={
         "add_labelling_assessors": lambda links, slug: (
             desks.shown_links(links, "labelling.index", slug, **WORDS),
@@ -139,10 +122,6 @@ actions.add_to(
         )
     },
 )
-
-
-def _round(slug: str, number: int) -> RoundPage:
-    return round.round_page(reading(), viewer(), slug, number, _rule())
 
 
 def _rule() -> str:

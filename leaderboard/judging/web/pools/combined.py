@@ -1,7 +1,6 @@
 """Combined boards: draw the sample for people to judge, and show the board based on both."""
 
 from flask import Blueprint, redirect, render_template, request, url_for
-from flask.typing import ResponseReturnValue
 
 from leaderboard import fields
 from leaderboard.errors import Invalid, LeaderboardError
@@ -19,15 +18,7 @@ blueprint = Blueprint("combined", __name__)
 STATE = ("measure", "sample", "by")
 
 
-@blueprint.get("/tasks/<slug>/combined")
-@rule(PUBLIC)
-def show(slug: str) -> ResponseReturnValue:
-    """The ranked runs combined, and by people and machine alone."""
-    return http.page(_page(slug))
-
-
-def _page(slug: str, error: LeaderboardError | None = None) -> str:
-    page = _combined(slug)
+def _html(page: CombinedPage, error: LeaderboardError | None = None) -> str:
     drawn = fields.empty(SamplePlan) | ({"seed": page.sample.seed} if page.sample else {})
     return render_template(
         "judging/combined/show.html",
@@ -41,14 +32,10 @@ def _page(slug: str, error: LeaderboardError | None = None) -> str:
     )
 
 
-@blueprint.get("/tasks/<slug>/combined.<form:form>")
+@http.with_files(blueprint, "/tasks/<slug>/combined", _html, combined.COMBINED_FILES)
 @rule(PUBLIC)
-def export(slug: str, form: str) -> ResponseReturnValue:
-    """The combined board as JSON, or one of its tables as CSV or LaTeX."""
-    return http.export(form, combined.COMBINED_FILES, _combined(slug))
-
-
-def _combined(slug: str) -> CombinedPage:
+def show(slug: str) -> CombinedPage:
+    """The ranked runs combined, and by people and machine alone."""
     text = request.args.get("sample", "").strip()
     sample = whole(text, digits=9)
     if text and sample is None:
@@ -62,7 +49,7 @@ def _combined(slug: str) -> CombinedPage:
 actions.add_to(
     blueprint,
     (combined_services.DRAW, *combined_services.ACTIONS),
-    lambda slug, error, **_: _page(slug, error),
+    lambda slug, error, **_: _html(show(slug), error),
     then={
         "draw_sample": lambda number, slug: redirect(url_for("pools.show", slug=slug, number=number), 303),
         "show_sample": lambda _, slug, number: redirect(

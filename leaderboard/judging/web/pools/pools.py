@@ -15,7 +15,7 @@ from leaderboard.judging.ops.pools import pools, previews
 from leaderboard.judging.ops.pools.pools import PoolFileQuery
 from leaderboard.judging.ops.pools.previews import WHICH, PoolPlan, Preview
 from leaderboard.judging.page.pools import pools as new_pools
-from leaderboard.judging.page.pools.pools import PoolPage, TopicPage
+from leaderboard.judging.page.pools.pools import PoolList, PoolPage, TopicPage
 from leaderboard.pooling.methods import DEFAULT, METHODS, Method
 from leaderboard.pooling.parameters import LARGEST, Parameter
 from leaderboard.web import actions, http
@@ -148,15 +148,7 @@ ROWS_AT_FIRST = 50
 DOCUMENTS_AT_FIRST = 200
 
 
-@blueprint.get("/tasks/<slug>/pools")
-@rule(SIGNED_IN)
-def index(slug: str) -> ResponseReturnValue:
-    """All pools of a task, and a form to import one."""
-    return http.page(_index_page(slug))
-
-
-def _index_page(slug: str, error: LeaderboardError | None = None) -> str:
-    page = new_pools.index(reading(), viewer(), slug)
+def _index_html(page: PoolList, error: LeaderboardError | None = None) -> str:
     return render_template(
         "judging/pools/index.html",
         page=page,
@@ -166,11 +158,11 @@ def _index_page(slug: str, error: LeaderboardError | None = None) -> str:
     )
 
 
-@blueprint.get("/tasks/<slug>/pools.<form:form>")
+@http.with_files(blueprint, "/tasks/<slug>/pools", _index_html, new_pools.LIST_FILES)
 @rule(SIGNED_IN)
-def index_export(slug: str, form: str) -> ResponseReturnValue:
-    """All pools as a file."""
-    return http.export(form, new_pools.LIST_FILES, new_pools.index(reading(), viewer(), slug))
+def index(slug: str) -> PoolList:
+    """All pools of a task, and a form to import one."""
+    return new_pools.index(reading(), viewer(), slug)
 
 
 @blueprint.get("/tasks/<slug>/pools/new")
@@ -276,7 +268,7 @@ actions.add_to(
 actions.add_to(
     blueprint,
     (pools.IMPORT, *pools.ACTIONS),
-    lambda slug, error, **_: _index_page(slug, error),
+    lambda slug, error, **_: _index_html(index(slug), error),
     then={"import_pool": lambda pool, slug: redirect(url_for("pools.show", slug=slug, number=pool[0]), 303)},
     refusals=(Invalid,),
 )

@@ -8,7 +8,7 @@ from leaderboard.judging.ops import side_by_side as side_by_side_services
 from leaderboard.judging.ops.judging import Names
 from leaderboard.judging.ops.side_by_side import ComparisonRequest
 from leaderboard.judging.page import side_by_side
-from leaderboard.judging.page.side_by_side import Results
+from leaderboard.judging.page.side_by_side import DeskPage, Results
 from leaderboard.judging.web import desks
 from leaderboard.judging.web.desks import ID_DIGITS
 from leaderboard.web import actions, http
@@ -19,15 +19,7 @@ from leaderboard.web.session import reading, viewer
 blueprint = Blueprint("side_by_side", __name__)
 
 
-@blueprint.get("/tasks/<slug>/side-by-side")
-@rule(SIGNED_IN)
-def show(slug: str) -> ResponseReturnValue:
-    """The compared pairs, their assessors, and the forms to request more."""
-    return _page(slug)
-
-
-def _page(slug: str, error: LeaderboardError | None = None) -> str:
-    page = side_by_side.desk_page(reading(), viewer(), slug)
+def _html(page: DeskPage, error: LeaderboardError | None = None) -> str:
     return render_template(
         "judging/side_by_side/show.html",
         page=page,
@@ -40,11 +32,11 @@ def _page(slug: str, error: LeaderboardError | None = None) -> str:
     )
 
 
-@blueprint.get("/tasks/<slug>/side-by-side.<form:form>")
+@http.with_files(blueprint, "/tasks/<slug>/side-by-side", _html, side_by_side.DESK_FILES, is_kept=False)
 @rule(SIGNED_IN)
-def export(slug: str, form: str) -> ResponseReturnValue:
-    """The pairs as a file."""
-    return http.export(form, side_by_side.DESK_FILES, side_by_side.desk_page(reading(), viewer(), slug))
+def show(slug: str) -> DeskPage:
+    """The compared pairs, their assessors, and the forms to request more."""
+    return side_by_side.desk_page(reading(), viewer(), slug)
 
 
 @blueprint.get("/tasks/<slug>/side-by-side/answers.<form:form>")
@@ -65,7 +57,7 @@ WORDS = {"name": "Side by side", "does": "answers", "begin": "compare"}
 actions.add_to(
     blueprint,
     side_by_side_services.ACTIONS,
-    _page,
+    lambda slug, error: _html(show(slug), error),
     then={
         "add_comparing_assessors": lambda links, slug: (
             desks.shown_links(links, "side_by_side.show", slug, **WORDS),
