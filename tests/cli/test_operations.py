@@ -12,8 +12,7 @@ WRITES = {
     "signatures/cli.py": ONE,
     "cli/serving/first.py": ONE,
     "cli/serving/serve.py": ONE,
-    "bundles/cli/datasets.py": "only an operator brings in a dataset of ir_datasets",
-    "bundles/cli/imports.py": "only an operator's import keeps dates, publication and pseudonyms",
+    "bundles/cli/imports.py": "only an operator imports a dataset, dates, publication and pseudonyms",
     "runs/cli.py": "each of many files is checked in place, whatever its size, and a team is created",
 }
 """Module of commands -> why it opens a transaction of its own."""

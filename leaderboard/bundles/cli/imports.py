@@ -3,14 +3,12 @@
 import json
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+from sqlalchemy.orm import Session
 
-from leaderboard.bundles.cli import datasets as dataset_roads
-from leaderboard.bundles.cli.datasets import DatasetAnswers
 from leaderboard.bundles.ops import found, imports, opening
 from leaderboard.bundles.ops.checking import ImportRequest
 from leaderboard.bundles.ops.found import FolderRequest, FoundChoice
@@ -18,13 +16,13 @@ from leaderboard.bundles.ops.imports import ImportedTask
 from leaderboard.bundles.ops.opening import BundleFiles
 from leaderboard.bundles.page import UnderstoodTask, of_folder
 from leaderboard.core.cli.site import FILE, data_option, keep_private, opened
-from leaderboard.core.policy import OPERATOR
+from leaderboard.core.policy import OPERATOR, ORGANISER
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
 from leaderboard.runs.ops.prepare import suggested_name
 from leaderboard.tables.record import counted
 from leaderboard.tasks.ops import datasets, roles
-from leaderboard.tasks.ops.datasets import DatasetRequest
+from leaderboard.tasks.ops.datasets import DatasetRequest, DatasetTask
 from leaderboard.tasks.page import settings as pages
 from leaderboard.trec.read.lines import Limits
 
@@ -32,37 +30,65 @@ MOST_LISTED = 20
 """Lines of a kind that the page has."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
-    """Options of a folder import, in addition to the files."""
-
-    choice: FoundChoice
-    wanted: FolderRequest
-    organiser: str | None
-    is_sure: bool
-    dry_run: bool
-
-
-def bring_in(database: Database, files: BundleFiles, answers: Answers) -> None:
+def _from_folder(
+    database: Database,
+    files: BundleFiles,
+    choice: FoundChoice,
+    request: FolderRequest,
+    organiser: str | None,
+    *,
+    is_sure: bool,
+    dry_run: bool,
+) -> None:
     """Print what the folder was understood as, then make the task unless something is in doubt."""
-    understood = found.look(files, answers.choice, lambda path: click.echo(f"  {path}", err=True))
+    understood = found.look(files, choice, lambda path: click.echo(f"  {path}", err=True))
     with tempfile.TemporaryDirectory(prefix="topics-") as folder:
-        task = found.prepared(files, understood, answers.wanted, Path(folder))
+        task = found.prepared(files, understood, request, Path(folder))
     click.echo("\n".join(page(of_folder(understood, task))))
-    if answers.dry_run:
+    if dry_run:
         click.echo("Dry run: nothing was stored.")
         return
-    if understood.doubts and not answers.is_sure:
+    if understood.doubts and not is_sure:
         raise Invalid("Nothing was stored. If everything above is right, use --yes.")
     with database.write() as session:
-        found.make_bundle(session, OPERATOR, files, task, understood.runs, answers.wanted.limits)
-        if answers.organiser:
-            roles.give(session, OPERATOR, answers.wanted.slug, answers.organiser, "organiser")
-        else:
-            roles.adopt(session, OPERATOR)
-    click.echo(
-        f"Task {answers.wanted.slug} is published; its {len(understood.runs):,} runs are queued for scoring."
-    )
+        found.make_bundle(session, OPERATOR, files, task, understood.runs, request.limits)
+        _give_to(session, request.slug, organiser)
+    click.echo(f"Task {request.slug} is published; its {len(understood.runs):,} runs are queued for scoring.")
+
+
+def _from_dataset(
+    database: Database, request: DatasetRequest, organiser: str | None, *, dry_run: bool
+) -> None:
+    """Read the dataset, say what is in it, and make the task."""
+    with tempfile.TemporaryDirectory(prefix="dataset-") as folder:
+        prepared = datasets.prepare(request, Path(folder), _told)
+    click.echo("\n".join(_dataset_lines(request, prepared)))
+    if dry_run:
+        click.echo("Dry run: nothing was stored.")
+        return
+    with database.write() as session:
+        datasets.make(session, OPERATOR, prepared)
+        _give_to(session, request.slug, organiser)
+    click.echo(f"Task {request.slug} is published.")
+
+
+def _dataset_lines(request: DatasetRequest, prepared: DatasetTask) -> list[str]:
+    task, qrels = prepared.task, prepared.task.qrels
+    stored = f"{prepared.documents.count:,} documents" if prepared.documents else "no documents stored"
+    return [
+        f"{request.name} ({request.slug}), of {request.dataset}",
+        f"Topics: {len(task.topics.topics):,}.",
+        f"Judgments: {qrels.size:,} of {len(qrels.topics):,} topics." if qrels else "Judgments: none.",
+        f"Collection: {prepared.collection}, {stored}.",
+        f"Measures: {', '.join(task.measures)}; ranked by {task.primary}.",
+    ]
+
+
+def _give_to(session: Session, slug: str, organiser: str | None) -> None:
+    if organiser:
+        roles.give(session, OPERATOR, slug, organiser, ORGANISER)
+    else:
+        roles.adopt(session, OPERATOR)
 
 
 def page(understood: UnderstoodTask) -> Iterator[str]:
@@ -124,10 +150,16 @@ def import_(
     findings that need confirmation need --yes. Everything is stored, or nothing is. Runs are scored again,
     which reproduces the leaderboard of an export.
     """
+    organiser, dry_run, name = options["organiser"], options["dry_run"], options["name"]
     if isinstance(source, str):
+        dataset = source.removeprefix(datasets.PREFIX)
+        slug = slug or _slug(dataset.replace("/", "-"))
+        of_dataset = DatasetRequest(
+            dataset=dataset, slug=slug, name=name or dataset, has_documents=not no_documents
+        )
         with opened(data) as (database, settings):
             keep_private(settings)
-            dataset_roads.bring_in(database, _dataset(source, slug, no_documents, options))
+            _from_dataset(database, of_dataset, organiser, dry_run=dry_run)
         return
     with opened(data) as (database, settings), opening.opened(opening.in_mirror(source)) as files:
         keep_private(settings)
@@ -135,57 +167,36 @@ def import_(
         if files.is_bundle:
             opening.require_whole(files)
             request = ImportRequest(slug=slug, names=_names(map_file), limits=limits)
-            _bring_in(database, files, request, options["organiser"], dry_run=options["dry_run"])
+            _from_export(database, files, request, organiser, dry_run=dry_run)
             return
-        bring_in(database, files, _answers(source, slug, limits, **options))
+        roles_of_files = {part: options[part] for part in ("topics", "qrels", "team")}
+        slug = slug or _slug(suggested_name(source.resolve().name))
+        _from_folder(
+            database,
+            files,
+            FoundChoice(**roles_of_files, limits=limits),
+            FolderRequest(slug=slug, name=name or slug, limits=limits),
+            organiser,
+            is_sure=options["is_sure"],
+            dry_run=dry_run,
+        )
 
 
-def _dataset(source: str, slug: str, no_documents: bool, options: dict[str, Any]) -> DatasetAnswers:
-    dataset = source.removeprefix(datasets.PREFIX)
-    slug = slug or dataset.lower().replace("/", "-").replace("_", "-").replace(".", "-")
-    dataset_request = DatasetRequest(
-        dataset=dataset, slug=slug, name=options["name"] or dataset, has_documents=not no_documents
-    )
-    return DatasetAnswers(wanted=dataset_request, organiser=options["organiser"], dry_run=options["dry_run"])
-
-
-def _answers(
-    source: Path,
-    slug: str,
-    limits: Limits,
-    *,
-    organiser: str | None,
-    dry_run: bool,
-    name: str,
-    topics: str,
-    qrels: str,
-    team: str,
-    is_sure: bool,
-) -> Answers:
-    slug = slug or suggested_name(source.resolve().name).lower().replace(".", "-").replace("_", "-")
-    return Answers(
-        choice=FoundChoice(topics=topics, qrels=qrels, team=team, limits=limits),
-        wanted=FolderRequest(slug=slug, name=name or slug, limits=limits),
-        organiser=organiser,
-        is_sure=is_sure,
-        dry_run=dry_run,
-    )
+def _slug(name: str) -> str:
+    return name.lower().replace(".", "-").replace("_", "-")
 
 
 class _NotKept(Exception):
     """Ends the transaction of a dry run without a change."""
 
 
-def _bring_in(
+def _from_export(
     database: Database, files: BundleFiles, request: ImportRequest, organiser: str | None, *, dry_run: bool
 ) -> None:
     try:
         with database.write() as session:
             task = imports.bring_in(session, OPERATOR, files, request, _told)
-            if organiser:
-                roles.give(session, OPERATOR, task.slug, organiser, "organiser")
-            else:
-                roles.adopt(session, OPERATOR)
+            _give_to(session, task.slug, organiser)
             people = [row.name for row in pages.people(session, OPERATOR, task.slug).people]
             if dry_run:
                 raise _NotKept

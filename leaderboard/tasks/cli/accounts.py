@@ -61,10 +61,9 @@ def link(name: str, data: Path | None) -> None:
 def password(name: str, data: Path | None) -> None:
     """Ask for an account's new password and sign it out everywhere."""
     hashed = _asked(name)
-    with opened(data) as (database, _):
-        with database.write() as session:
-            accounts.set_password(session, OPERATOR, name, hashed)
-        click.echo(f"The password of {name} was changed.")
+    with acting(data) as do, do.writing() as session:
+        accounts.set_password(session, OPERATOR, name, hashed)
+    click.echo(f"The password of {name} was changed.")
 
 
 @account.command("remove-second-factor")
@@ -72,14 +71,13 @@ def password(name: str, data: Path | None) -> None:
 @data_option
 def remove_second_factor(name: str, data: Path | None) -> None:
     """Turn off a lost second factor of an account and sign it out everywhere."""
-    with opened(data) as (database, _):
-        with database.write() as session:
-            account_id = accounts.find(session, name)
-            if not second_factors.is_on(session, account_id):
-                raise Conflict(f"{name} has no second factor.")
-            second_factors.remove(session, OPERATOR, account_id)
-            accounts.sign_out_everywhere(session, account_id)
-        click.echo(f"The second factor of {name} was removed. A password or a sign-in link is now enough.")
+    with acting(data) as do, do.writing() as session:
+        account_id = accounts.find(session, name)
+        if not second_factors.is_on(session, account_id):
+            raise Conflict(f"{name} has no second factor.")
+        second_factors.remove(session, OPERATOR, account_id)
+        accounts.sign_out_everywhere(session, account_id)
+    click.echo(f"The second factor of {name} was removed. A password or a sign-in link is now enough.")
 
 
 def _by_name(action: Action) -> Action:
@@ -122,10 +120,9 @@ def sign_out(name: str | None, everybody: bool, data: Path | None) -> None:
 @data_option
 def merge_teams(team: str, into: str, data: Path | None) -> None:
     """Move members, runs and limits of TEAM to the team INTO; this cannot be undone."""
-    with opened(data) as (database, _):
-        with database.write() as session:
-            teams.merge(session, OPERATOR, team, into)
-        click.echo(f"{team} is now merged into {into}.")
+    with acting(data) as do, do.writing() as session:
+        teams.merge(session, OPERATOR, team, into)
+    click.echo(f"{team} is now merged into {into}.")
 
 
 @account.group()
