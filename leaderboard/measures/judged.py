@@ -295,6 +295,8 @@ def in_a_row(runs: Sequence[Judged]) -> Judged:
     judgments that are grades and nothing else.
     """
     judgments, number = runs[0].judgments, len(runs)
+    if number == 1:
+        return runs[0]
     topics, documents = len(judgments), len(judgments.grades)
     return Judged(
         judgments.keep(("times", number), lambda: judgments.times(number)),

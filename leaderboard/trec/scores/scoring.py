@@ -41,7 +41,6 @@ Judging = Path | HeldFile | HeldQrels
 """Sources of judgments."""
 Ranked = Path | HeldFile | NamedFile | HeldRun
 """Sources of a run."""
-Values = dict[BoundMeasure, FloatArray]
 TOGETHER = 2**19
 """Documents, judged or retrieved, of runs scored together: memory does not grow with runs."""
 
@@ -151,7 +150,8 @@ class Scorer:
 
     def scores(self, run: Ranked) -> RunScores:
         """The scores of a run, named by its tag; raises Invalid where it has no judged topic."""
-        return self._scored([self._with_common(run, *_read(self._aligned, run))])[0]
+        name, judged = self._with_common(run, *_read(self._aligned, run))
+        return _scores(name, judged, self.measures, self._options)
 
     def _with_common(self, run: Ranked, name: str, judged: Judged, topics: list[str]) -> tuple[str, Judged]:
         if not judged.retrieved.any():
@@ -170,27 +170,13 @@ class Scorer:
             try:
                 waiting.append(self._with_common(run, *next(seen)))
             except LeaderboardError:
-                yield from self._scored(waiting)
+                yield from _scored(waiting, self.measures, self._options)
                 raise
             documents += int(waiting[-1][1].retrieved.sum())
             if documents >= TOGETHER or len(waiting) >= at_once:
-                yield from self._scored(waiting)
+                yield from _scored(waiting, self.measures, self._options)
                 waiting, documents = [], 0
-        yield from self._scored(waiting)
-
-    def _scored(self, runs: Sequence[tuple[str, Judged]]) -> list[RunScores]:
-        """The scores of runs, computed together: every call of NumPy costs as much for one small run."""
-        if len(runs) < 2:
-            return [_scores(name, judged, self.measures, self._options) for name, judged in runs]
-        whole = in_a_row([judged for _, judged in runs])
-        scores, parts = _computed(whole, self.measures, self._options)
-        size, reports = len(self.topics), []
-        for place, (name, judged) in enumerate(runs):
-            own = slice(place * size, place * size + size)
-            of_run = {measure: values[own] for measure, values in scores.items()}
-            of_parts = {measure: part[:, own] for measure, part in parts.items()}
-            reports.append(_report(name, judged, of_run, of_parts, self._options))
-        return reports
+        yield from _scored(waiting, self.measures, self._options)
 
     def _seen(self, runs: Sequence[Ranked]) -> "Iterator[tuple[str, Judged, list[str]]]":
         """Every run as the judgments see it, in order; the C kernel reads two runs at a time."""
@@ -425,21 +411,28 @@ def _texts(docnos: set[bytes], path: Path) -> dict[bytes, str]:
 
 
 def _scores(name: str, judged: Judged, measures: list[BoundMeasure], options: Options) -> RunScores:
-    return _report(name, judged, *_computed(judged, measures, options), options)
+    return next(_scored([(name, judged)], measures, options))
 
 
-def _computed(judged: Judged, measures: list[BoundMeasure], options: Options) -> tuple[Values, Values]:
-    """The scores of every measure, and their parts."""
-    seen = judged.condensed if options.judged_only else judged
+def _scored(
+    runs: Sequence[tuple[str, Judged]], measures: list[BoundMeasure], options: Options
+) -> Iterator[RunScores]:
+    """The scores of runs, computed together: every call of NumPy costs as much for one small run."""
+    if not runs:
+        return
+    whole = in_a_row([judged for _, judged in runs])
+    seen = whole.condensed if options.judged_only else whole
     scores = {measure: measure.compute(seen) for measure in measures}
-    return scores, {measure: part for measure in measures if (part := measure.parts(seen)) is not None}
-
-
-def _report(name: str, judged: Judged, scores: Values, parts: Values, options: Options) -> RunScores:
-    report = RunScores(name, judged.judgments.topics, scores, parts)
-    if not options.complete:
-        return _kept(report, judged.retrieved > 0)
-    return replace(report, missed=missed(judged, scores, judged_only=options.judged_only))
+    parts = {measure: part for measure in measures if (part := measure.parts(seen)) is not None}
+    for place, (name, judged) in enumerate(runs):
+        topics = judged.judgments.topics
+        own = slice(place * len(topics), (place + 1) * len(topics))
+        of_run = {measure: values[own] for measure, values in scores.items()}
+        report = RunScores(name, topics, of_run, {measure: part[:, own] for measure, part in parts.items()})
+        if options.complete:
+            yield replace(report, missed=missed(judged, measures, judged_only=options.judged_only))
+        else:
+            yield _kept(report, judged.retrieved > 0)
 
 
 def _kept(report: RunScores, chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> RunScores:

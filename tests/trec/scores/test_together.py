@@ -68,15 +68,11 @@ def test_runs_are_scored_a_few_at_a_time(
     """Memory has a bound: the number of documents that are scored together."""
     qrels, runs = files
     monkeypatch.setattr(scoring, "TOGETHER", 600)
-    computed = []
-    original = scoring._computed
-    monkeypatch.setattr(
-        scoring,
-        "_computed",
-        lambda seen, *rest: computed.append(len(seen.judgments)) or original(seen, *rest),
-    )
+    together = []
+    original = scoring.in_a_row
+    monkeypatch.setattr(scoring, "in_a_row", lambda seen: together.append(len(seen)) or original(seen))
     assert len(list(Scorer(Inputs(qrels), Options(["AP"])).all(runs))) == 7
-    assert computed == [18, 18, 18, 9]
+    assert (sum(together), max(together)) == (7, 2)
 
 
 def test_the_runs_before_a_refused_one_are_scored(files: tuple[Path, list[Path]], tmp_path: Path) -> None:
