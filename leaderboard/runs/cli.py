@@ -86,7 +86,8 @@ def add(
     request = BatchRequest(team=whose, names_from=name_from, runs=runs, **asked.told)
     with opened(data) as (database, settings), TemporaryDirectory() as folder:
         limits = Limits(plain_bytes=settings.plain_bytes)
-        task_kind = _task_kind(database, slug)
+        with database.read() as session:
+            task_kind = policy.visible_task(session, OPERATOR, slug)[0].kind
         batch_files = [each for path in files for each in _members(path, Path(folder), limits, task_kind)]
         planned = plan(batch_files, request, most=len(batch_files))
         messages = [f"rejected  {name}: {problem}" for name, problem in planned.refused]
@@ -106,20 +107,12 @@ def add(
         raise click.exceptions.Exit(1)
 
 
-def _task_kind(database: Database, slug: str) -> str:
-    with database.read() as session:
-        return policy.visible_task(session, OPERATOR, slug)[0].kind
-
-
 def _left(database: Database, slug: str, team: str, phase: str) -> str:
     """The team's remaining runs, as text; empty if there is no limit."""
     try:
         with database.write() as session:
-            return str(
-                runs_limits.admission_quota(
-                    session, OPERATOR, slug, teams.ensure(session, OPERATOR, team), phase
-                )
-            )
+            team_id = teams.ensure(session, OPERATOR, team)
+            return str(runs_limits.admission_quota(session, OPERATOR, slug, team_id, phase))
     except LeaderboardError:
         return ""
 

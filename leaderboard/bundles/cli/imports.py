@@ -1,6 +1,7 @@
 """`leaderboard import`: a task made from an export, or from a folder of files."""
 
 import json
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -153,7 +154,7 @@ def import_(
     organiser, dry_run, name = options["organiser"], options["dry_run"], options["name"]
     if isinstance(source, str):
         dataset = source.removeprefix(datasets.PREFIX)
-        slug = slug or _slug(dataset.replace("/", "-"))
+        slug = slug or re.sub("[/._]", "-", dataset.lower())
         of_dataset = DatasetRequest(
             dataset=dataset, slug=slug, name=name or dataset, has_documents=not no_documents
         )
@@ -170,7 +171,7 @@ def import_(
             _from_export(database, files, request, organiser, dry_run=dry_run)
             return
         roles_of_files = {part: options[part] for part in ("topics", "qrels", "team")}
-        slug = slug or _slug(suggested_name(source.resolve().name))
+        slug = slug or re.sub("[._]", "-", suggested_name(source.resolve().name).lower())
         _from_folder(
             database,
             files,
@@ -180,10 +181,6 @@ def import_(
             is_sure=options["is_sure"],
             dry_run=dry_run,
         )
-
-
-def _slug(name: str) -> str:
-    return name.lower().replace(".", "-").replace("_", "-")
 
 
 class _NotKept(Exception):

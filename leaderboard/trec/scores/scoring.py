@@ -150,13 +150,7 @@ class Scorer:
 
     def scores(self, run: Ranked) -> RunScores:
         """The scores of a run, named by its tag; raises Invalid where it has no judged topic."""
-        name, judged = self._with_common(run, *_read(self._aligned, run))
-        return _scores(name, judged, self.measures, self._options)
-
-    def _with_common(self, run: Ranked, name: str, judged: Judged, topics: list[str]) -> tuple[str, Judged]:
-        if not judged.retrieved.any():
-            raise _nothing_common(run, topics, self._inputs.qrels, self.topics)
-        return name, judged
+        return next(self._reports([run]))
 
     def _reports(self, runs: Sequence[Ranked]) -> Iterator[RunScores]:
         """The scores of every run, in order; a refused one raises after those before it."""
@@ -168,11 +162,14 @@ class Scorer:
         seen = self._seen(runs)
         for run in runs:
             try:
-                waiting.append(self._with_common(run, *next(seen)))
+                name, judged, topics = next(seen)
+                if not judged.retrieved.any():
+                    raise _nothing_common(run, topics, self._inputs.qrels, self.topics)
             except LeaderboardError:
                 yield from _scored(waiting, self.measures, self._options)
                 raise
-            documents += int(waiting[-1][1].retrieved.sum())
+            waiting.append((name, judged))
+            documents += int(judged.retrieved.sum())
             if documents >= TOGETHER or len(waiting) >= at_once:
                 yield from _scored(waiting, self.measures, self._options)
                 waiting, documents = [], 0
