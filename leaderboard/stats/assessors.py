@@ -18,8 +18,8 @@ from typing import Annotated, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
+from leaderboard.stats import special
 from leaderboard.stats.pairs.paired_t import PairedT, paired_t
 from leaderboard.stats.pairs.sign import sign_test
 from leaderboard.tables.record import Place, Shown
@@ -272,7 +272,7 @@ def _one_kind(counts: IntArray) -> bool:
 
 
 def _interval(value: float, error: float, level: float) -> tuple[float, float]:
-    reach = float(ndtri((1 + level) / 2)) * error
+    reach = float(special.ndtri((1 + level) / 2)) * error
     return max(-1.0, value - reach), min(1.0, value + reach)
 
 

@@ -27,8 +27,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
+from leaderboard.stats import special
 from leaderboard.stats.pairs.corrections import holm
 from leaderboard.stats.pairs.paired_t import ROUNDING
 from leaderboard.stats.reliability import fewest_topics, one_sided_power
@@ -206,9 +206,9 @@ def _p_values(of: Moments, margin: float) -> Three:
         return Three(*(float(beyond <= of.rounding) for beyond in (of.mean, excess, -excess)))
     freedom, root = of.topics - 1, sqrt(of.topics)
     better, no_worse, worse = (
-        float(stdtr(freedom, root * beyond / of.sd)) for beyond in (-of.mean, -excess, excess)
+        float(special.stdtr(freedom, root * beyond / of.sd)) for beyond in (-of.mean, -excess, excess)
     )
-    hall = float(stdtr(freedom, root * _transformed(excess / of.sd, of.skew, of.topics)))
+    hall = float(special.stdtr(freedom, root * _transformed(excess / of.sd, of.skew, of.topics)))
     return Three(better, no_worse, max(worse, hall))
 
 
@@ -260,8 +260,8 @@ def _ends(of: Moments, margin: float, verdict: Verdict, levels: Three) -> tuple[
     if of.topics == 1 or of.sd == 0:
         return None
     freedom, root = of.topics - 1, sqrt(of.topics)
-    below = float(stdtrit(freedom, 1 - (levels.better if verdict == "better" else levels.no_worse)))
-    above = float(stdtrit(freedom, 1 - levels.worse))
+    below = float(special.stdtrit(freedom, 1 - (levels.better if verdict == "better" else levels.no_worse)))
+    above = float(special.stdtrit(freedom, 1 - levels.worse))
     low = of.mean - below * of.sd / root
     guarded = of.mean - of.sd * _excess(-above / root, of.skew, of.topics)
     high = max(of.mean + above * of.sd / root, guarded)

@@ -23,8 +23,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtr, gammaln, ndtr, ndtri, stdtrit, xlogy
 
+from leaderboard.stats import special
 from leaderboard.stats.orders.rank_correlation import pair_signs, taus
 from leaderboard.stats.pairs.anova import anova
 from leaderboard.stats.pairs.paired_t import paired_t
@@ -137,18 +137,18 @@ def fewest_topics(
 
 def _approximate(effects: NDArray[np.float64], power: float, alpha: float) -> NDArray[np.int64]:
     """Guenther's topics, ten million at most; for small levels up to _OFF too many where few are needed."""
-    bound = float(ndtri(1 - alpha / 2))
-    topics = ((bound + float(ndtri(power))) / effects) ** 2 + bound**2 / 2
+    bound = float(special.ndtri(1 - alpha / 2))
+    topics = ((bound + float(special.ndtri(power))) / effects) ** 2 + bound**2 / 2
     return np.ceil(np.minimum(topics, MOST_TOPICS)).astype(np.int64)
 
 
 def _shown_effects(topics: NDArray[np.int64], power: float, alpha: float) -> NDArray[np.float64]:
     """The smallest effects that this number of topics, (n,), shows with this power, by secants."""
     freedom = np.asarray(topics - 1, dtype=np.float64)
-    critical: NDArray[np.float64] = -stdtrit(freedom, alpha / 2)
+    critical: NDArray[np.float64] = -special.stdtrit(freedom, alpha / 2)
     # Nearly normal: the normal deviate less the critical value times an independent deviation.
     spread = np.sqrt(1 + critical**2 / (2 * freedom))
-    before, now = (critical + (float(ndtri(power)) + step) * spread for step in (0.05, 0.0))
+    before, now = (critical + (float(special.ndtri(power)) + step) * spread for step in (0.05, 0.0))
     missed = _powers(before, freedom, critical) - power
     for _ in range(_SECANTS):
         off = _powers(now, freedom, critical) - power
@@ -175,10 +175,10 @@ def _powers(
         s = low[:, None] + half * (1 + _MANY_NODES)
         of = freedom[:, None]
         with np.errstate(divide="ignore"):
-            log_density = xlogy(of - 1, s) - of * s * s / 2
-        log_density += (np.log(2) + freedom / 2 * np.log(freedom / 2) - gammaln(freedom / 2))[:, None]
-        values = np.exp(log_density) * ndtr(shift[:, None] - critical[:, None] * s)
-        total += (values * _MANY_WEIGHTS * half).sum(axis=1) + chdtr(freedom, freedom * low * low)
+            log_density = special.xlogy(of - 1, s) - of * s * s / 2
+        log_density += (np.log(2) + freedom / 2 * np.log(freedom / 2) - special.gammaln(freedom / 2))[:, None]
+        values = np.exp(log_density) * special.ndtr(shift[:, None] - critical[:, None] * s)
+        total += (values * _MANY_WEIGHTS * half).sum(axis=1) + special.chdtr(freedom, freedom * low * low)
     return total
 
 
@@ -285,7 +285,7 @@ def _noncentrality(freedom: int, power: float, alpha: float) -> float:
 
 
 def _critical(freedom: int, alpha: float) -> float:
-    return -float(stdtrit(freedom, alpha / 2))
+    return -float(special.stdtrit(freedom, alpha / 2))
 
 
 def _power(noncentrality: float, freedom: int, critical: float) -> float:
@@ -307,7 +307,7 @@ def _above(noncentrality: float, freedom: int, critical: float) -> float:
     half = (high - low) / pieces / 2
     z = np.linspace(low, high, pieces, endpoint=False)[:, None] + half * (1 + _NODES)
     density = np.exp(-z * z / 2) / sqrt(2 * np.pi)
-    values = density * chdtr(freedom, freedom * ((z + noncentrality) / critical) ** 2)
+    values = density * special.chdtr(freedom, freedom * ((z + noncentrality) / critical) ** 2)
     return float((values * _WEIGHTS).sum() * half)
 
 
@@ -449,7 +449,7 @@ def standardised(scores: FloatArray, form: Form, *, reference: FloatArray | None
     if form == "empirical":
         return _share_below(scores, basis)
     z = _deviations(scores, basis)
-    return np.asarray(ndtr(z)) if form == "normal" else np.clip(SLOPE * z + CENTRE, 0.0, 1.0)
+    return np.asarray(special.ndtr(z)) if form == "normal" else np.clip(SLOPE * z + CENTRE, 0.0, 1.0)
 
 
 def _deviations(scores: FloatArray, basis: FloatArray) -> FloatArray:

@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
+from leaderboard.stats import special
 from leaderboard.stats.orders.two_rankings import RankingComparison
 from leaderboard.stats.pairs.baseline import AgainstBaseline
 from leaderboard.stats.pairs.bootstrap import bootstrap_intervals, topic_counts
@@ -228,7 +228,7 @@ def resampled_means(scores: FloatArray, seed: int, resamples: int) -> Iterator[F
 
 def _critical_t(comparisons: int, freedom: int, confidence: float) -> float:
     """The critical |t|, exceeded in any of this number of comparisons in at most 1 - confidence of cases."""
-    return float(-stdtrit(freedom, (1 - confidence) / (2 * comparisons)))
+    return float(-special.stdtrit(freedom, (1 - confidence) / (2 * comparisons)))
 
 
 SOURCE = (
@@ -634,5 +634,5 @@ def _tail(excess: FloatArray, sd: FloatArray, topics: int) -> FloatArray:
     t = np.copysign(np.inf, excess)
     t[excess == 0] = -np.inf
     np.divide(excess, error, out=t, where=error > 0)
-    tail: FloatArray = stdtr(topics - 1, t)
+    tail: FloatArray = special.stdtr(topics - 1, t)
     return tail

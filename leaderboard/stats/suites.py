@@ -17,8 +17,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
+from leaderboard.stats import special
 from leaderboard.stats.pairs.bootstrap import resampled_sums
 from leaderboard.stats.pairs.condensed import pairs
 from leaderboard.stats.pairs.corrections import holm
@@ -260,8 +260,8 @@ def _tested(
     t = np.where(is_known, _t(difference, error), 0.0)
     # A difference that is the same on every topic of every member has no error, for any degrees of freedom.
     usable = np.where(is_known & np.isfinite(freedom), freedom, 1.0)
-    p = np.where(is_known, 2 * stdtr(usable, -np.abs(t)), 1.0)
-    half = np.where(is_known, stdtrit(usable, 0.975) * error, np.inf)
+    p = np.where(is_known, 2 * special.stdtr(usable, -np.abs(t)), 1.0)
+    half = np.where(is_known, special.stdtrit(usable, 0.975) * error, np.inf)
     adjusted = holm(p)
     table = PairTable(
         method=Method(_WELCH, CORRECTIONS["holm"]),

@@ -33,9 +33,9 @@ def _revisions() -> list[str]:
 
 
 def test_the_history_is_one_line_of_numbered_steps() -> None:
-    """There is one head, and revisions count up from 0001."""
+    """There is one head, which the names of files tell, and revisions count up from 0001."""
     scripts = ScriptDirectory.from_config(schema.config())
-    assert len(scripts.get_heads()) == 1
+    assert scripts.get_heads() == [schema.head()]
     assert _revisions() == [f"{number:04d}" for number in range(1, len(_revisions()) + 1)]
 
 

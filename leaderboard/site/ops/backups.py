@@ -34,8 +34,6 @@ from leaderboard.db.tables import SiteVersion
 from leaderboard.errors import Conflict, Damaged, Invalid
 from leaderboard.temporary import whole_file
 
-VERSION_TABLE = "alembic_version"
-"""Made by migrations, so no part of a backup."""
 KINDS: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
     (types.JSON, "json"),
     (types.Boolean, "truth"),
@@ -48,7 +46,7 @@ KINDS: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
 """SQLAlchemy's type -> what its values are in a backup; moments are ISO texts in UTC, JSON is its text."""
 
 Row = tuple[Any, ...]
-LEFT_OUT = frozenset((VERSION_TABLE, SiteVersion.__tablename__))
+LEFT_OUT = frozenset((schema.VERSION_TABLE, SiteVersion.__tablename__))
 """Tables that every database has filled by its own migrations, and counts in for itself."""
 
 

@@ -26,8 +26,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr
 
+from leaderboard.stats import special
 from leaderboard.stats.combined.labels import (
     FloatArray,
     IntArray,
@@ -106,7 +106,7 @@ def _tested(by_topic: FloatArray) -> list[Favour]:
     means, sds = by_topic.mean(axis=1), by_topic.std(axis=1, ddof=1)
     t = np.zeros_like(means)
     np.divide(means, sds / np.sqrt(topics), out=t, where=sds > ROUNDING)
-    p = 2 * stdtr(topics - 1, -np.abs(t))
+    p = 2 * special.stdtr(topics - 1, -np.abs(t))
     adjusted = holm(p)
     return [
         Favour(

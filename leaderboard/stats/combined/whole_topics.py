@@ -8,8 +8,8 @@ and Zrnic, PPI++, arXiv 2311.01453, 2023): one share for the whole board, so tha
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
+from leaderboard.stats import special
 from leaderboard.stats.combined.labels import FloatArray, IntArray
 from leaderboard.stats.combined.planning import GOAL
 from leaderboard.stats.pairs.condensed import pairs
@@ -91,7 +91,7 @@ def estimates(scores: WholeTopics, share: float, *, confidence: float = 0.95) ->
     """
     left, error = _rest(scores.people, scores.machine, scores.judged, share)
     mean = share * scores.machine.mean(axis=1) + left.mean(axis=1)
-    half = stdtrit(scores.freedom, (1 + confidence) / 2) * error
+    half = special.stdtrit(scores.freedom, (1 + confidence) / 2) * error
     return Estimates(share, mean, error, mean - half, mean + half)
 
 
@@ -112,8 +112,8 @@ def pair_table(scores: WholeTopics, share: float, *, guard: int = LEAST_DIFFEREN
     error[error <= rounding] = 0.0
     t = np.where(np.abs(difference) <= rounding, 0.0, np.copysign(np.inf, difference))
     np.divide(difference, error, out=t, where=error > 0)
-    half = stdtrit(scores.freedom, 0.975) * error
-    p = 2 * stdtr(scores.freedom, -np.abs(t))
+    half = special.stdtrit(scores.freedom, 0.975) * error
+    p = 2 * special.stdtr(scores.freedom, -np.abs(t))
     is_open = np.count_nonzero(np.abs(people) > rounding, axis=1) < guard
     p[is_open], half[is_open] = 1.0, np.inf
     return PairTable(

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import fdtrc
 
+from leaderboard.stats import special
 from leaderboard.stats.pairs.paired_t import ROUNDING
 
 FloatArray = NDArray[np.float64]
@@ -62,4 +62,4 @@ def _f_test(between: float, residual: float, between_df: int, residual_df: int) 
     if residual == 0:
         return float("inf"), 0.0
     f = between / residual
-    return f, float(fdtrc(between_df, residual_df, f))
+    return f, float(special.fdtrc(between_df, residual_df, f))

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import PCG64
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
+from leaderboard.stats import special
 from leaderboard.stats.pairs.condensed import differences, pairs
 from leaderboard.stats.pairs.signed_rank import BLOCK, TIE, Progress, exceedances, whole_numbers
 from leaderboard.stats.seeds import numbers, stream
@@ -177,12 +177,12 @@ def _ends(
 ) -> FloatArray:
     """Both ends of both intervals of some pairs, (4, pairs): resampled (pairs, resamples), ascending."""
     least = 0.5 / resampled.shape[1]
-    bias = ndtri(np.clip(below, least, 1 - least))
+    bias = special.ndtri(np.clip(below, least, 1 - least))
     ends = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
-    moved = bias[:, None] + ndtri(ends)
+    moved = bias[:, None] + special.ndtri(ends)
     # The whole distribution is beyond the point where this reaches 0.
     slowed = np.maximum(1 - acceleration[:, None] * moved, 1e-9)
-    corrected = ndtr(bias[:, None] + moved / slowed)
+    corrected = special.ndtr(bias[:, None] + moved / slowed)
     shares = np.hstack((np.broadcast_to(ends, corrected.shape), corrected))
     return _quantiles(resampled, shares).T
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
+from leaderboard.stats import special
 from leaderboard.stats.pairs.bootstrap import bootstrap
 from leaderboard.stats.pairs.condensed import differences, pairs, square
 from leaderboard.stats.pairs.corrections import LEVEL, benjamini_hochberg, bonferroni, holm
@@ -65,7 +65,7 @@ def guarded_t(scores: FloatArray, t: PairedT) -> GuardedT:
     johnson = t.t.copy()
     johnson[varies] = (mean + skew) * np.sqrt(topics) / sd
     p = t.p.copy()
-    p[varies] = np.maximum(p[varies], 2 * stdtr(topics - 1, -np.abs(johnson[varies])))
+    p[varies] = np.maximum(p[varies], 2 * special.stdtr(topics - 1, -np.abs(johnson[varies])))
     return GuardedT(johnson, p)
 
 

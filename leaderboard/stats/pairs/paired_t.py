@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
+from leaderboard.stats import special
 from leaderboard.stats.pairs.condensed import differences
 
 FloatArray = NDArray[np.float64]
@@ -56,8 +56,10 @@ def paired_t(scores: FloatArray, *, confidence: float = 0.95) -> PairedT:
     error = sd / np.sqrt(topics)
     t = np.where(np.abs(difference) <= _rounding(scores), 0.0, np.copysign(np.inf, difference))
     np.divide(difference, error, out=t, where=error > 0)
-    half = stdtrit(topics - 1, (1 + confidence) / 2) * error
-    return PairedT(difference, sd, t, 2 * stdtr(topics - 1, -np.abs(t)), difference - half, difference + half)
+    half = special.stdtrit(topics - 1, (1 + confidence) / 2) * error
+    return PairedT(
+        difference, sd, t, 2 * special.stdtr(topics - 1, -np.abs(t)), difference - half, difference + half
+    )
 
 
 def _means_and_sds(scores: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc
 
+from leaderboard.stats import special
 from leaderboard.stats.pairs.condensed import differences
 
 FloatArray = NDArray[np.float64]
@@ -52,6 +52,6 @@ def two_sided(fewer: IntArray, of: IntArray) -> FloatArray:
     [0.125, 1.0, 1.0]
     """
     # The binomial's lower tail; without a decided topic both sides have a half.
-    tail = betainc(np.maximum(of - fewer, 1), fewer + 1, 0.5)
+    tail = special.betainc(np.maximum(of - fewer, 1), fewer + 1, 0.5)
     p: FloatArray = np.minimum(1.0, 2 * tail)
     return p

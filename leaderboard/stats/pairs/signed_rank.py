@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
+from leaderboard.stats import special
 from leaderboard.stats.pairs.condensed import differences
 
 FloatArray = NDArray[np.float64]
@@ -131,7 +131,7 @@ def _of_block(difference: FloatArray, step: float) -> tuple[FloatArray, FloatArr
     middle = count * (count + 1) / 4
     away = np.zeros((2, len(size)))
     np.divide(np.maximum((np.abs(positive - middle), middle), step) - step, error, out=away, where=error > 0)
-    p, smallest = 2 * ndtr(-away)
+    p, smallest = 2 * special.ndtr(-away)
     return positive, p, smallest
 
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainccinv, gammaincinv, ndtr
 
+from leaderboard.stats import special
 from leaderboard.stats.pairs.anova import anova
 from leaderboard.stats.pairs.condensed import pairs
 
@@ -103,7 +103,7 @@ def _normal_range_sf(width: FloatArray, runs: int) -> FloatArray:
     for offset in np.arange(-12.0, 12.0 + step, step):
         # The ends of a wide range are at about half the width on either side of 0.
         least = offset - width / 2
-        above, beyond = ndtr(-least), ndtr(-least - width)
+        above, beyond = special.ndtr(-least), special.ndtr(-least - width)
         outside = -np.expm1((runs - 1) * np.log1p(-np.minimum(beyond / above, 1 - 1e-16)))
         chance += np.exp(-np.square(least) / 2) * above ** (runs - 1) * outside
     density: FloatArray = chance * (runs * step / np.sqrt(2 * np.pi))
@@ -112,7 +112,10 @@ def _normal_range_sf(width: FloatArray, runs: int) -> FloatArray:
 
 def _spreads(df: int) -> tuple[FloatArray, FloatArray]:
     """Logarithms of the estimated over the true spread, and how likely each: a chi over its mean square."""
-    low, high = np.log([gammaincinv(df / 2, 1e-17), gammainccinv(df / 2, 1e-17)]) / 2 - np.log(df / 2) / 2
+    low, high = (
+        np.log([special.gammaincinv(df / 2, 1e-17), special.gammainccinv(df / 2, 1e-17)]) / 2
+        - np.log(df / 2) / 2
+    )
     step = min(0.15, 0.25 / np.sqrt(2 * df))
     log_spread = np.arange(low, high + step, step)
     density = np.exp(df * (log_spread - np.expm1(2 * log_spread) / 2))

@@ -11,8 +11,8 @@ from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
+from leaderboard.stats import special
 from leaderboard.stats.pairs.paired_t import ROUNDING
 
 FloatArray = NDArray[np.float64]
@@ -41,13 +41,13 @@ class Difference:
             return 1.0
         if not self.freedom or not (self.error or self.mean):
             return None
-        return 0.0 if not self.error else float(2 * stdtr(self.freedom, -abs(self.mean) / self.error))
+        return 0.0 if not self.error else float(2 * special.stdtr(self.freedom, -abs(self.mean) / self.error))
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float] | None:
         """Confidence interval of the difference; None where freedom is 0."""
         if not self.freedom:
             return None
-        half = float(stdtrit(self.freedom, (1 + confidence) / 2)) * self.error
+        half = float(special.stdtrit(self.freedom, (1 + confidence) / 2)) * self.error
         return self.mean - half, self.mean + half
 
     def p_within(self, margin: float) -> float | None:
@@ -62,7 +62,7 @@ class Difference:
         room = margin - abs(self.mean)
         if not self.error:
             return 0.0 if room > 0 else 1.0
-        return float(stdtr(self.freedom, -room / self.error))
+        return float(special.stdtr(self.freedom, -room / self.error))
 
 
 def paired(original: FloatArray, other: FloatArray) -> Difference:

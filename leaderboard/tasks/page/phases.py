@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from icalendar import Calendar, Event
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
@@ -20,6 +19,9 @@ from leaderboard.scoring.ops.scored_topics import TaskHead
 from leaderboard.tables.record import Column, Files, Shown, Table, columns_from, day_and_time, utc_time
 from leaderboard.tasks.ops import phases
 from leaderboard.tasks.ops.phases import PhasePlan
+
+if TYPE_CHECKING:
+    from icalendar import Event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,6 +230,8 @@ def of_site(session: Session, address: Address) -> str:
 
 
 def _written(session: Session, tasks: Sequence[Task], address: Address) -> str:
+    from icalendar import Calendar
+
     by_id = {task.id: task for task in tasks}
     moved: Counter[int] = Counter()
     last = {task.id: task.published_at or task.created_at for task in tasks}
@@ -250,8 +254,10 @@ def _written(session: Session, tasks: Sequence[Task], address: Address) -> str:
     return str(calendar.to_ical(), "utf-8")
 
 
-def _events(task: Task, phase: Phase) -> Iterator[Event]:
+def _events(task: Task, phase: Phase) -> "Iterator[Event]":
     """The dates of one phase; they keep their names when they move."""
+    from icalendar import Event
+
     moments = (
         ("opens", phase.opens_at, "accepts runs"),
         ("closes", phase.closes_at, "closes"),

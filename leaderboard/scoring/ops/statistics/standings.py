@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import stdtrit
 from sqlalchemy.orm import Session
 
 from leaderboard.errors import LeaderboardError
@@ -13,7 +12,7 @@ from leaderboard.memory import keep_by
 from leaderboard.scoring.ops.evaluations.shown import FloatArray, Source, scores_of
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.scoring.ops.statistics.requests import Request, WaitingResult
-from leaderboard.stats import procedures
+from leaderboard.stats import procedures, special
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.pairs.condensed import pairs
 from leaderboard.stats.pairs.corrections import LEVEL
@@ -146,7 +145,7 @@ class Standing:
         A constant difference has no d_z: it is infinite, or 0 if all scores are equal.
         """
         half = (self.table.high - self.table.low) / 2
-        spread = half * np.sqrt(self.topics) / float(stdtrit(self.topics - 1, 1 - ALPHA / 2))
+        spread = half * np.sqrt(self.topics) / float(special.stdtrit(self.topics - 1, 1 - ALPHA / 2))
         difference = self.table.difference
         effects: FloatArray = np.where(difference == 0, 0.0, np.copysign(np.inf, difference))
         np.divide(difference, spread, out=effects, where=spread > 0)
