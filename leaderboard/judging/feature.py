@@ -42,12 +42,12 @@ def _pages() -> "Iterable[Blueprint]":
 
 
 def _operations() -> "dict[str, tuple[Operation, ...]]":
-    from leaderboard.judging.api import assessors, clicks, judging, pools
+    from leaderboard.judging.api import judging, pools
 
     return {
         "Judgments and pools": pools.READS,
-        "New judgments": (*pools.OPERATIONS, *clicks.OPERATIONS),
-        "Coordinating assessors": (*assessors.OPERATIONS, *assessors.SIDE_BY_SIDE),
+        "New judgments": (*pools.OPERATIONS, *pools.CLICKS),
+        "Coordinating assessors": (*pools.ASSESSORS, *pools.SIDE_BY_SIDE),
         "Judging by personal link": (*judging.OPERATIONS,),
     }
 

@@ -74,7 +74,7 @@ def _command(name: str) -> Any:
     command: Any
     match name:
         case "collection":
-            from leaderboard.tasks.cli.collections import collection as command
+            from leaderboard.tasks.cli.tasks import collection as command
         case "task":
             from leaderboard.tasks.cli.tasks import task as command
         case "account":

@@ -1,21 +1,27 @@
-"""Operations on the pools of a task: create, import, open, close, settle."""
+"""Operations on the pools of a task, their assessors, and query logs."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from flask import Response
 
-from leaderboard.judging.ops import combined
-from leaderboard.judging.ops.assessors import settle
+from leaderboard.judging.ops import clicks, combined, judging, side_by_side
+from leaderboard.judging.ops.assessors import labels, log, queues, settle
+from leaderboard.judging.ops.assessors.labels import ImportedLabels
+from leaderboard.judging.ops.clicks import ImportedLog
+from leaderboard.judging.ops.judging import PersonalLink
 from leaderboard.judging.ops.pools import pools
 from leaderboard.judging.page import combined as combined_tables
 from leaderboard.judging.page.combined import CombinedChoice, combined_page
 from leaderboard.judging.page.pools import pools as pool_pages
 from leaderboard.qrels.api.judgments import ORGANISERS, FormQuery
 from leaderboard.qrels.api.revisions import draft_answer
+from leaderboard.tasks.api.drafts import AssessorLink, AssessorLinks
 from leaderboard.web import http
+from leaderboard.web.addresses import absolute
 from leaderboard.web.api import actions
-from leaderboard.web.api.answers import DraftAnswer, PoolMade
+from leaderboard.web.api.answers import DraftAnswer, PoolMade, RevisionMade
 from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import Reply, operation
 from leaderboard.web.session import reading, viewer
@@ -90,3 +96,58 @@ def show_combined(slug: str, query: CombinedQuery) -> dict[str, object]:
 
 
 READS = (pool_list, show_pool, pool_documents, pool_file, show_combined)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogAnswer:
+    """An imported query log."""
+
+    log: int
+    sessions: int
+    topics: int
+    rows: int
+    unknown_rows: int
+
+
+CLICKS = actions.operations(
+    (*clicks.ACTIONS, clicks.PUBLISH),
+    answers={
+        "import_log": (LogAnswer, lambda log, **_: _answer(log)),
+        "publish_clicks": (
+            RevisionMade,
+            lambda revision, **_: RevisionMade(line=revision.line, number=revision.number),
+        ),
+    },
+)
+
+
+def _answer(log: ImportedLog) -> LogAnswer:
+    return LogAnswer(
+        log=log.number, sessions=log.sessions, topics=log.topics, rows=log.rows, unknown_rows=log.unknown_rows
+    )
+
+
+ASSESSORS = actions.operations(
+    (*judging.ACTIONS, queues.ASSIGN, labels.LABELS, *labels.GUIDELINES, *log.DECISIONS),
+    answers={
+        "add_assessors": (AssessorLinks, lambda links, **_: linked_all(links)),
+        "renew_link": (AssessorLink, lambda link, **_: linked(link)),
+        "add_labels": (ImportedLabels, lambda done, **_: done),
+    },
+)
+SIDE_BY_SIDE = actions.operations(
+    side_by_side.ACTIONS,
+    answers={"add_comparing_assessors": (AssessorLinks, lambda links, **_: linked_all(links))},
+)
+
+
+def linked_all(links: Iterable[PersonalLink]) -> AssessorLinks:
+    """Assessors with their personal links, as the API returns them."""
+    return AssessorLinks(assessors=tuple(map(linked, links)))
+
+
+def linked(link: PersonalLink) -> AssessorLink:
+    """An assessor with the personal link, as the API returns it."""
+    return AssessorLink(
+        assessor=link.assessor_id, name=link.name, link=absolute("judging.desk", token=link.token)
+    )

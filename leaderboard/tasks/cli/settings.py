@@ -11,7 +11,9 @@ from leaderboard.core.cli.actions import acting, chosen, command, options
 from leaderboard.core.cli.site import FILE, data_option, opened
 from leaderboard.core.policy import OPERATOR, ROLES
 from leaderboard.scoring.ops.board_measures import TopicFields
-from leaderboard.tasks.ops import organise, roles, settings
+from leaderboard.tables.record import utc_time
+from leaderboard.tasks.ops import organise, phases, roles, settings
+from leaderboard.tasks.page import phases as phase_pages
 from leaderboard.tasks.page import settings as pages
 
 set_ = command(
@@ -109,3 +111,28 @@ LIFE = tuple(
     if action.name in SAYS
 )
 COMMANDS = (set_, show, clone, *LIFE, topics, organiser)
+
+
+@click.group()
+def phase() -> None:
+    """The phases of a task: dates, topics, visibility."""
+
+
+for _action in phases.ACTIONS:
+    phase.add_command(command(_action))
+
+
+@phase.command("list")
+@click.argument("slug")
+@data_option
+def list_phases(slug: str, data: Path | None) -> None:
+    """List the phases of a task."""
+    with opened(data) as (database, _), database.read() as session:
+        page = phase_pages.phases_page(session, OPERATOR, slug)
+        if page.warning:
+            click.echo(page.warning, err=True)
+        for row in page.rows:
+            plan = row.plan
+            until = f"until {utc_time(plan.closes_at)}" if plan.closes_at else "no deadline"
+            seed = f", seed {plan.seed}" if plan.seed else ""
+            click.echo(f"{row.name}\t{row.state}\t{until}\t{row.topics} topics{seed}\t{row.visibility}")

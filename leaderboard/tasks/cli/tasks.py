@@ -13,8 +13,8 @@ from leaderboard.core.kinds import KINDS, RANKINGS
 from leaderboard.core.picture_kinds import LOGO, PICTURE, PictureKind
 from leaderboard.core.policy import OPERATOR, ORGANISER
 from leaderboard.errors import Invalid
+from leaderboard.scoring.ops import collections
 from leaderboard.tasks.cli import settings
-from leaderboard.tasks.cli.phases import phase
 from leaderboard.tasks.ops import drafts, organise, roles
 from leaderboard.tasks.ops.drafts import TaskForm
 from leaderboard.tasks.ops.pictures import pictures
@@ -66,7 +66,7 @@ def task() -> None:
     """Shared tasks."""
 
 
-task.add_command(phase)
+task.add_command(settings.phase)
 for command in (*settings.COMMANDS, *COMMANDS):
     task.add_command(command)
 
@@ -251,3 +251,22 @@ def _lines(shown: TaskOverview) -> list[str]:
             more = f" and {len(ids) - 10} more" if len(ids) > 10 else ""
             lines.append(f"{title}: {len(ids)} ({', '.join(ids[:10])}{more}).")
     return lines
+
+
+@click.group()
+def collection() -> None:
+    """Collections of documents."""
+
+
+collection.add_command(
+    actions.command(collections.ADD, takes="BEIR corpus.jsonl, TREC SGML or TSV; .gz .bz2 .xz .zst too.")
+)
+
+
+@collection.command("list")
+@data_option
+def list_collections(data: Path | None) -> None:
+    """List all collections."""
+    with opened(data) as (database, _), database.read() as session:
+        for row in collections.listing(session):
+            click.echo(f"{row.name}\t{row.size or ''}\t{row.stored}\t{row.link_template}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leaderboard.features import FEATURES
-from leaderboard.judging.api import assessors, clicks, pools
+from leaderboard.judging.api import pools
 from leaderboard.qrels.api import revisions, topics
 from leaderboard.tasks.api import people, tasks
 from leaderboard.web.api import actions
@@ -17,15 +17,8 @@ LEAVES = ("judges", "bundles")
 ORGANISED = frozenset(
     one.name
     for operations in (
-        *(
-            tasks.CHANGES,
-            topics.CHANGES,
-            people.OPERATIONS,
-            people.NAMING,
-            pools.OPERATIONS,
-            clicks.OPERATIONS,
-        ),
-        *(revisions.OPERATIONS, assessors.OPERATIONS, assessors.SIDE_BY_SIDE),
+        *(tasks.CHANGES, topics.CHANGES, people.OPERATIONS, people.NAMING, pools.OPERATIONS, pools.CLICKS),
+        *(revisions.OPERATIONS, pools.ASSESSORS, pools.SIDE_BY_SIDE),
         *(added for one in FEATURES if one.name in LEAVES for added in one.operations().values()),
     )
     for one in operations
