@@ -41,7 +41,7 @@ LATE = {
         ("leaderboard.interface", "leaderboard.measures", "leaderboard.errors"),
         "the site and commands import the package for its version alone",
     ),
-    **dict.fromkeys(("difflib", "fractions", "json"), "commands start without them"),
+    **dict.fromkeys(("alembic", "difflib", "fractions", "icalendar", "json"), "commands start without them"),
     "cryptography": "eight megabytes, for who signs or checks a signature",
     **dict.fromkeys(("scipy", "scipy.optimize"), "every process would pay for it at its start"),
 }

@@ -217,7 +217,7 @@ def test_a_task_is_cloned_archived_and_discarded_by_command(task, tmp_path: Path
         0,
         1,
     ]
-    assert "Give at least one of --title, --description" in task("task", "topic", "next", "7").stderr
+    assert "Give at least one setting" in task("task", "topic", "next", "7").stderr
     assert "has no topic '9'" in task("task", "topic", "next", "9", "--title", "x").stderr
     assert task("task", "publish", "next").output == "next is published.\n"
     assert task("task", "unpublish", "next").output == "next is a draft.\n"

@@ -101,8 +101,8 @@ def command(
         if asks is not None and not yes:
             click.confirm(asks(**at), abort=True)
         values = chosen(action.record, given) if action.record else None
-        if action.now is not None and action.record is not None and not values:
-            raise click.UsageError(f"Give at least one of {', '.join(map(_option, _flat(action.record)))}.")
+        if action.now is not None and not values:
+            raise click.UsageError("Give at least one setting to change; --help lists them.")
         with acting(data) as do:
             outcome = do(act, values, {action.file.field: file} if action.file else {}, **at)
             with do.reading() as session:
@@ -126,7 +126,9 @@ def command(
     for name in reversed(action.placeholders):
         is_number = f"<id:{name}>" in (action.path or action.form)
         decorated = click.argument(name, type=int if is_number else str)(decorated)
-    more = action.more if action.now is None else "Omitted settings keep their values."
+    more = (
+        action.more if action.now is None else "Omitted settings keep their values; at least one is required."
+    )
     name = action.command or action.name.partition("_")[0]
     asked = fields.of(action.record) if action.record else ()
     keyed = next((each.about for each in asked if each.kind == "keyed" and each.about.choices), None)
@@ -175,7 +177,7 @@ def _parameter(each: Asked, *, has_more: bool) -> Any:
         return click.argument(name, metavar="KEY=VALUE...", nargs=-1, required=True, callback=_pairs)
     if about.is_argument and not has_more:
         return click.argument(name, metavar=each.name.upper(), type=int if each.kind == "number" else str)
-    option = _option(each)
+    option = f"--{about.option or each.name.replace('_', '-')}"
     is_named = about.title.lower().rstrip("s") in about.help.lower()
     help = about.help if is_named else f"{about.title.rstrip('.')}. {about.help}".rstrip()
     if not has_more and not isinstance(each.default, bool) and isinstance(each.default, str | int):
@@ -190,10 +192,6 @@ def _parameter(each: Asked, *, has_more: bool) -> Any:
     types = {"number": click.INT, "decimal": click.FLOAT}
     kind = types.get(each.kind, None if about.otherwise else choices)
     return click.option(option, name, type=kind, help=help, required=each.is_required and not has_more)
-
-
-def _option(each: Asked) -> str:
-    return f"--{each.about.option or each.name.replace('_', '-')}"
 
 
 def _pairs(_: object, __: object, texts: tuple[str, ...]) -> dict[str, str]:

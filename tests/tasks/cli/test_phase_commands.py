@@ -63,7 +63,7 @@ def test_hidden_scores_without_an_end_are_warned_of(data: Path) -> None:
 
 def test_what_is_not_given_of_a_phase_stays_as_it_is(data: Path) -> None:
     """And the help says so; moments are not moved by another zone."""
-    assert "Omitted settings keep their values." in _phase("change", "--help").output
+    assert "Omitted settings keep their values;" in _phase("change", "--help").output
     _phase("change", "t", "main", "--closes", "2031-06-30", "--kind", "late")
     _phase("change", "t", "main", "--zone", "AoE", "--runs-per-day", "3")
     assert "until 2031-06-30 23:59:59 UTC" in _phase("list", "t").output
