@@ -41,7 +41,7 @@ Judging = Path | HeldFile | HeldQrels
 """Sources of judgments."""
 Ranked = Path | HeldFile | NamedFile | HeldRun
 """Sources of a run."""
-TOGETHER = 2**19
+TOGETHER = 2**17
 """Documents, judged or retrieved, of runs scored together: memory does not grow with runs."""
 
 
