@@ -57,6 +57,7 @@ hypothesis.settings.register_profile(
 LONGEST = (
     *("schemathesis", "two_worlds", "release", "house", "guides", "two_worlds_posts", "two_worlds_names"),
     *("serve", "outages", "memory", "packaging", "deploy", "web_processes", "crashes", "exchange_docs"),
+    *("sites", "mirror_of_kinds", "mirror", "object_store", "carriers", "leaves", "two_worlds_phases"),
 )
 """Tests that take a processor half a minute or more: a worker that came to them late would be waited for."""
 QUICK = "not trial"
