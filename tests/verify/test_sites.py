@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session
 from leaderboard.boards.ops import snapshots
 from leaderboard.boards.ops.board import Board
 from leaderboard.cli import main
+from leaderboard.cli.mirror import runs_of
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.mirror import mirror
@@ -128,16 +129,20 @@ def test_the_demo_is_whole_as_site_mirror_and_bundle(sqlite_template: Path, tmp_
                 assert done.exit_code == 0, done.output
         folder = tmp_path / "mirror"
         settings = Settings(data=tmp_path, kept_bytes=0, computed_pages=0)
-        mirror.write(application(settings, database), folder, "http://127.0.0.1:8000", None, lambda *_: None)
+        app, home = application(settings, database), "http://127.0.0.1:8000"
+        mirror.write(app, folder, home, None, lambda *_: None)
+        one_task = "python-answers", runs_of(database, "python-answers")
+        mirror.write(app, tmp_path / "task", home, one_task, lambda *_: None)
     done = _verified(folder)
     assert done.exit_code == 0, done.output
     assert "snapshot" in done.stdout
-    with _files_served(folder) as address:
+    # Two more sources that differ in where they are, and in one page, are mirrors of one task.
+    with _files_served(tmp_path / "task") as address:
         done = _verified(address)
     assert done.exit_code == 0, done.output
-    page = folder / "tasks/python-answers/index.html"
+    page = tmp_path / "task" / "tasks/python-answers/index.html"
     page.write_bytes(page.read_bytes().replace(b"0.", b"1.", 1))
-    done = _verified(folder)
+    done = _verified(tmp_path / "task")
     assert done.exit_code == 1
     assert "tasks/python-answers/index.html" in done.stdout
 
