@@ -188,7 +188,7 @@ FAULTS = (
     Fault(
         "suites",
         "leaderboard/suites/ops/sending.py",
-        "if made.sha256 != submission.sha256:",
+        "if suite_run.sha256 != submission.sha256:",
         "if False:",
         "tests/suites/ops tests/suites/web",
     ),
@@ -216,7 +216,7 @@ FAULTS = (
     Fault(
         "bundles",
         "leaderboard/bundles/ops/opening.py",
-        "if parts is None or parts[2] in found:",
+        "if parts is None or parts[2] in digests:",
         "if parts is None:",
         "tests/bundles",
     ),
