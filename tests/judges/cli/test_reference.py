@@ -1,6 +1,7 @@
 """`leaderboard reference set`: from a file, from a task, looked at first, and refused."""
 
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from click.testing import CliRunner, Result
@@ -48,6 +49,12 @@ def test_a_file_then_the_board_of_a_task(data: Path, tmp_path: Path) -> None:
     assert looked.exit_code == 0, looked.output
     assert "5 runs on 3 topics by M, board.txt" in looked.output
     assert revisions(data) == []
+    # Both files may be in one archive.
+    with ZipFile(tmp_path / "both.zip", "w") as archive:
+        archive.write(board, board.name)
+        archive.write(declared, declared.name)
+    zipped = run(data, "reference", "set", "judged", "--file", str(tmp_path / "both.zip"), "--preview")
+    assert (zipped.exit_code, zipped.stderr) == (0, looked.stderr)
     made = run(data, *given, "--note", "A file.", "--yes")
     assert made.exit_code == 0, made.output
     # Boards of judges are no trec_eval's.
