@@ -47,7 +47,7 @@ def current_on(connection: Connection) -> str | None:
     """The revision that the transaction of a connection sees, None where the database is empty."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
-    revision: str | None = connection.scalar(text(f"SELECT version_num FROM {VERSION_TABLE}"))
+    revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
     return revision
 
 
