@@ -167,22 +167,25 @@ class Judgments:
         start, end = self.starts[place : place + 2].tolist()
         return start + (self.distractors is not None), end
 
-    def keep(self, key: object, make: Callable[[], Kept]) -> Kept:
+    def keep(self, key: object, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
         """The result of make, cached by key, because many runs are scored under one revision."""
         if key not in self._kept:
             self._kept[key] = make()
-        kept: Kept = self._kept[key]
+        kept: NDArray[Any] = self._kept[key]
         return kept
 
     def times(self, number: int) -> "Judgments":
-        """The same topics and documents that many times in a row: grades alone, nothing else that it has."""
-        starts = np.arange(number)[:, None] * len(self.grades) + self.starts[:-1]
-        return Judgments(
-            self.topics * number,
-            np.tile(self.grades, number),
-            np.append(starts.ravel(), number * len(self.grades)),
-            collection_size=self.collection_size,
-        )
+        """The same topics and documents that many times in a row, grades alone; the last of these is kept."""
+        last: Judgments | None = self._kept.get("times")
+        if last is None or len(last) != number * len(self):
+            starts = np.append(0, np.arange(number)[:, None] * len(self.grades) + self.starts[1:])
+            last = self._kept["times"] = Judgments(
+                self.topics * number,
+                np.tile(self.grades, number),
+                starts,
+                collection_size=self.collection_size,
+            )
+        return last
 
     def _ideal(self, cutoff: int | None) -> FloatArray:
         rank = positions(self.starts, self.topic)
@@ -299,7 +302,7 @@ def in_a_row(runs: Sequence[Judged]) -> Judged:
         return runs[0]
     topics, documents = len(judgments), len(judgments.grades)
     return Judged(
-        judgments.keep(("times", number), lambda: judgments.times(number)),
+        judgments.times(number),
         np.concatenate([run.topic + place * topics for place, run in enumerate(runs)]),
         np.concatenate([run.rank for run in runs]),
         np.concatenate([run.document + place * documents for place, run in enumerate(runs)]),
