@@ -179,12 +179,9 @@ class Judgments:
         last: Judgments | None = self._kept.get("times")
         if last is None or len(last) != number * len(self):
             starts = np.append(0, np.arange(number)[:, None] * len(self.grades) + self.starts[1:])
-            last = self._kept["times"] = Judgments(
-                self.topics * number,
-                np.tile(self.grades, number),
-                starts,
-                collection_size=self.collection_size,
-            )
+            topics, grades = self.topics * number, np.tile(self.grades, number)
+            size = self.collection_size
+            last = self._kept["times"] = Judgments(topics, grades, starts, collection_size=size)
         return last
 
     def _ideal(self, cutoff: int | None) -> FloatArray:
