@@ -210,7 +210,7 @@ def _parts(bound: BoundMeasure, parts: FloatArray | None) -> FloatArray:
 
 def _total(values: FloatArray) -> float:
     # cumsum adds in order; np.sum pairs up and Python's sum compensates, either moves the last bit.
-    return float(np.cumsum(values)[-1])
+    return float(values.cumsum()[-1])
 
 
 _AGGREGATES: dict[str, Callable[[BoundMeasure, FloatArray, FloatArray | None], float]] = {

@@ -163,7 +163,6 @@ class Aligner:
         self._depth = depth
         self._keep = top
         self._retrieved = np.zeros(len(compiled.judgments), dtype=np.int64)
-        self._seen = np.zeros(len(compiled.judgments), dtype=np.bool_)
         self._hits: list[tuple[IntArray, IntArray, IntArray]] = []
 
     def add(self, block: Block) -> None:
@@ -176,9 +175,8 @@ class Aligner:
         place = np.array([index.get(topic, -1) for topic in block.topics], np.int32)
         groups = (place >= 0).nonzero()[0]
         judged = place[groups]
-        if self._seen[judged].any() or len(set(judged.tolist())) < len(judged):
+        if self._retrieved[judged].any() or len(set(judged.tolist())) < len(judged):
             raise ValueError("a topic comes twice")
-        self._seen[judged] = True
         sizes = block.sizes()[groups]
         self._retrieved[judged] = sizes if self._depth is None else np.minimum(sizes, self._depth)
         best = block.best(self._dialect)

@@ -34,16 +34,17 @@ def available_threads() -> int:
 
 
 def in_order(
-    items: Iterator[Item], work: Callable[[Item], Result], threads: int, alone: int = ALONE
+    items: Iterator[Item], work: Callable[[Item], Result], threads: int, alone: int = ALONE, each: int = 1
 ) -> Generator[Result]:
     """The results of work on the items, in order; after the first few it runs in this number of threads.
 
-    The caller takes the items, as many as there are threads before a result is given. An exception of work
-    replaces its result, one of items after all results before it.
+    The caller takes the items, `each` of them for each thread before a result is given: with more than one
+    the threads go on while the caller works on a result. An exception of work replaces its result, one of
+    items after all results before it.
     """
     yield from map(work, islice(items, alone))
     with _Team(work, threads) as team:
-        yield from team.in_order(items)
+        yield from team.in_order(items, each * threads)
 
 
 @dataclass(slots=True)
@@ -75,8 +76,8 @@ class _Team(Generic[Item, Result]):
         for thread in self._threads:
             thread.join()
 
-    def in_order(self, items: Iterator[Item]) -> Generator[Result]:
-        """The results for the items, in order."""
+    def in_order(self, items: Iterator[Item], ahead: int) -> Generator[Result]:
+        """The results for the items, in order, so many of them begun before one is given."""
         waiting: deque[SimpleQueue[_Outcome[Result]]] = deque()
         failure: Exception | None = None
         while not failure:
@@ -84,7 +85,7 @@ class _Team(Generic[Item, Result]):
                 waiting.append(self._begin(next(items)))
             except Exception as error:
                 failure = error
-            while waiting and (failure or len(waiting) >= self._size):
+            while waiting and (failure or len(waiting) >= ahead):
                 outcome = waiting.popleft().get()
                 if outcome.error:
                     raise outcome.error

@@ -55,7 +55,8 @@ class Buffer:
         with plain_filler(self._path, self._limits) as fill:
             filled = self._without_mark(fill(memoryview(self.body)[:size]))
             while True:
-                filled += fill(memoryview(self.body)[filled:size])
+                if filled < size:
+                    filled += fill(memoryview(self.body)[filled:size])
                 if filled < size:
                     break
                 self.end, self.taken = self.body.rfind(b"\n", 0, filled) + 1, 0

@@ -110,10 +110,10 @@ class Head(NamedTuple):
         if b"\0" in block or block.startswith((b"\xff\xfe", b"\xfe\xff")):
             return cls(block, [])
         # One by one: of a large file only the first few are needed.
-        lines = (line.removesuffix(b"\n").removesuffix(b"\r") for line in BytesIO(block))
-        data_lines = (line for line in lines if line.strip() and not line.startswith(b"#"))
+        data_lines = (line for line in BytesIO(block) if not (line.startswith(b"#") or line.isspace()))
         # One more than is checked: the last one of the block may be cut off.
-        kept = list(islice(data_lines, SAMPLED_LINES + 1))
+        first = islice(data_lines, SAMPLED_LINES + 1)
+        kept = [line.removesuffix(b"\n").removesuffix(b"\r") for line in first]
         whole = kept if len(block) < SAMPLED_BYTES - len(BOM) or len(kept) < 2 else kept[:-1]
         return cls(block, whole[:SAMPLED_LINES])
 

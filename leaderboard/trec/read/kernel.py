@@ -139,10 +139,7 @@ def match(
     place: (groups,) which topic of the index a group is, -1 for none; best: as `order` gives it;
     depth: how many of a ranking count, None for all. Hits come by group, then rank.
     """
-    groups = (place >= 0).nonzero()[0]
-    judged = place[groups]
-    sizes = block.group_start[groups + 1] - block.group_start[groups]
-    room = int(np.minimum(index.starts[judged + 1] - index.starts[judged], sizes).sum())
+    room = min(len(best), len(index.at))
     columns = (block.at, block.length, block.hash, best, block.group_start)
     return _hits(body, *columns, place, MANY if depth is None else depth, index, room)
 

@@ -41,11 +41,7 @@ def usual(
     head = Head.of_file(source, limits)
     is_told = head.lines or b"\0" in head.block or head.block.startswith(b"# ir_metadata.start")
     # Lines that end in CR alone are the reader's to name.
-    if (
-        not is_told
-        or any(b"\r" in line for line in head.lines)
-        or (not asked.columns and _is_usual(head, kind, strict))
-    ):
+    if not is_told or b"\r" in b"".join(head.lines) or (not asked.columns and _is_usual(head, kind, strict)):
         return source
     # Few files have another form, and a short command would wait for the import of their readers.
     if head.lines:

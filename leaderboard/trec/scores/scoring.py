@@ -41,6 +41,8 @@ Judging = Path | HeldFile | HeldQrels
 """Sources of judgments."""
 Ranked = Path | HeldFile | NamedFile | HeldRun
 """Sources of a run."""
+BEGUN = 4
+"""Runs begun for each thread before one is scored: the threads go on meanwhile, and only hits are kept."""
 TOGETHER = 2**17
 """Documents, judged or retrieved, of runs scored together: memory does not grow with runs."""
 
@@ -181,7 +183,7 @@ class Scorer:
         if len(runs) == 1 or threads == 1 or kernel.native is None:
             return map(partial(_read, self._aligned), runs)
         alone = partial(self._aligned, threads=1)
-        return in_order(iter(runs), partial(_read, alone), threads, alone=1)
+        return in_order(iter(runs), partial(_read, alone), threads, alone=1, each=BEGUN)
 
     def scores_if_common(self, run: Ranked) -> RunScores | None:
         """The same, None where the run has no judged topic."""
