@@ -182,6 +182,8 @@ def main() -> None:
 
 def program() -> None:
     """Run the command; one that needs no site ends without tidying up memory, a seventh of its time."""
+    # A second thread of NumPy's library waits by spinning, and no command has matrices large enough for it.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     ends_at_once = sys.argv[1:2] != ["client"] and not OFFLINE.isdisjoint(sys.argv[1:2])
     if ends_at_once:
         # Imported objects live as long as the process: there is little garbage to look for.

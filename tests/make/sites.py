@@ -24,8 +24,9 @@ from leaderboard.settings import Settings
 from tests.make.apps import application
 from tests.make.memory import lend_templates
 
-FEW = {"LEADERBOARD_WEB_PROCESSES": "1", "LEADERBOARD_EVALUATORS": "1"}
-"""Of the environment of a site with one process of each kind: each takes seconds to start.
+FEW = {"LEADERBOARD_WEB_PROCESSES": "1", "LEADERBOARD_EVALUATORS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""Of the environment of a site with one process of each kind: each takes seconds to start. Nor has a process
+a second thread of NumPy's library, which spins for a tenth of a second.
 
 Tests start sites so unless they are about several.
 """

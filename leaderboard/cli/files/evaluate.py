@@ -1,6 +1,5 @@
 """`leaderboard evaluate`: scores of run files without a site, as trec_eval gives them."""
 
-import os
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -26,7 +25,6 @@ OF_RANKINGS = (
 )  # fmt: skip
 MEMORY_BYTES = 2**23
 """Output kept in memory; more is written to a file until all runs are read."""
-BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 
 @click.command()
@@ -158,7 +156,6 @@ def evaluate(
         judged = JudgmentFiles(nuggets, assignments, support, argue)
         _print(scored_text(judged, files, names, missing, layout, per_topic))
         return
-    _load_numpy()
     from leaderboard.trec.read.forms import asked
     from leaderboard.trec.scores.scoring import Inputs, Options
 
@@ -185,17 +182,6 @@ def _print(pieces: Iterator[str] | Iterator[bytes], *, are_there: bool = False) 
     )
     for text in texts if are_there else _once_all_are_there(texts):
         click.echo(text, nl=False)
-
-
-def _load_numpy() -> None:
-    """Import numpy with one linear algebra thread; others would only spin and wait."""
-    before = os.environ.get(BLAS_THREADS)
-    os.environ.setdefault(BLAS_THREADS, "1")
-    import numpy  # noqa: F401
-
-    if before is None:
-        # Child processes decide for themselves.
-        del os.environ[BLAS_THREADS]
 
 
 def _once_all_are_there(pieces: Iterator[bytes]) -> Iterator[bytes]:
