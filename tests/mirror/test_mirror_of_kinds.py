@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from leaderboard.bundles.ops import opening
+from leaderboard.cli import main
 from leaderboard.cli.mirror import runs_of
 from leaderboard.db.engine import Database
 from leaderboard.mirror import mirror
@@ -55,7 +57,7 @@ def test_one_task_is_mirrored_alone(site: Site, tmp_path: Path, slug: str) -> No
 
 @pytest.mark.trial
 def test_a_site_of_all_kinds_is_mirrored(site: Site, tmp_path: Path) -> None:
-    """Labels lead to the documents and answers of the other task."""
+    """Labels lead to the documents and answers of the other task, and each score is what files give."""
     settings, database = site
     folder = tmp_path / "mirror"
     made = mirror.write(application(settings, database), folder, SITE, None, lambda *_: None)
@@ -67,6 +69,8 @@ def test_a_site_of_all_kinds_is_mirrored(site: Site, tmp_path: Path) -> None:
     labels = list(folder.glob("tasks/heard/judges/*/labels/1/index.html"))
     assert len(labels) == 2
     assert all("answers/1/index.html" in path.read_text(encoding="utf-8") for path in labels)
+    done = CliRunner().invoke(main, ["verify", str(folder)])
+    assert done.exit_code == 0, done.output
 
 
 def _require_pages(folder: Path, slug: str) -> None:

@@ -20,7 +20,6 @@ from sqlalchemy.orm import Session
 from leaderboard.boards.ops import snapshots
 from leaderboard.boards.ops.board import Board
 from leaderboard.cli import main
-from leaderboard.cli.mirror import runs_of
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.mirror import mirror
@@ -117,8 +116,8 @@ def test_an_edition_that_says_another_score(
 
 
 @pytest.mark.trial
-def test_the_demo_is_whole_as_site_mirror_and_bundle(sqlite_template: Path, tmp_path: Path) -> None:
-    """A mirror from its folder and from an address; a page of it that says another score is named."""
+def test_the_demo_is_whole_as_site_and_bundle(sqlite_template: Path, tmp_path: Path) -> None:
+    """All its tasks by its address, and one task from its file."""
     with demo_sites.demo_database(sqlite_template, tmp_path) as database:
         keys.give(database)
         _freeze(database, "python-answers")
@@ -127,24 +126,27 @@ def test_the_demo_is_whole_as_site_mirror_and_bundle(sqlite_template: Path, tmp_
             for source in (address, tmp_path / "bundle.zip"):
                 done = _verified(source)
                 assert done.exit_code == 0, done.output
-        folder = tmp_path / "mirror"
-        settings = Settings(data=tmp_path, kept_bytes=0, computed_pages=0)
-        app, home = application(settings, database), "http://127.0.0.1:8000"
-        mirror.write(app, folder, home, None, lambda *_: None)
-        one_task = "python-answers", runs_of(database, "python-answers")
-        mirror.write(app, tmp_path / "task", home, one_task, lambda *_: None)
+
+
+@pytest.mark.trial
+def test_a_mirror_is_whole(site: tuple[str, Database], tmp_path: Path) -> None:
+    """From its folder and from an address; a page of it that says another score is named.
+
+    tests/mirror/test_mirror_of_kinds.py verifies one of answers and judges.
+    """
+    folder, settings = tmp_path / "mirror", Settings(data=tmp_path, kept_bytes=0)
+    mirror.write(application(settings, site[1]), folder, "http://127.0.0.1:8000", None, lambda *_: None)
     done = _verified(folder)
     assert done.exit_code == 0, done.output
     assert "snapshot" in done.stdout
-    # Two more sources that differ in where they are, and in one page, are mirrors of one task.
-    with _files_served(tmp_path / "task") as address:
+    with _files_served(folder) as address:
         done = _verified(address)
     assert done.exit_code == 0, done.output
-    page = tmp_path / "task" / "tasks/python-answers/index.html"
+    page = folder / "tasks/t/index.html"
     page.write_bytes(page.read_bytes().replace(b"0.", b"1.", 1))
-    done = _verified(tmp_path / "task")
+    done = _verified(folder)
     assert done.exit_code == 1
-    assert "tasks/python-answers/index.html" in done.stdout
+    assert "tasks/t/index.html" in done.stdout
 
 
 @contextmanager
