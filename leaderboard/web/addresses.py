@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from flask import Flask, g, request, url_for
+from flask import Flask, current_app, g, request, url_for
 from werkzeug.routing import AnyConverter, IntegerConverter, Map, UnicodeConverter, ValidationError
 
-from leaderboard.web.session import OF_AN_EDITION, settings
+from leaderboard.web.session import CARRYING, OF_AN_EDITION, settings
 
 BOARD = "boards.board"
 PACKED = "board"
@@ -26,24 +26,6 @@ MANY = ("columns", "ticked", "topics")
 LONGEST = 8000
 """Maximum length of a packed board state; the site never creates a longer one."""
 READ_BY_ALL = ("phase", "measure", "edition")
-PAGES = frozenset(
-    (
-        *(
-            BOARD,
-            "intervals.show",
-            "measure_orders.show",
-            "efficiency.show",
-            "snapshots.history",
-            "reveal.show",
-        ),
-        *("comparisons.compare", "curves.show", "topics.index", "topics.show", "heat_maps.show"),
-        *("runs.show", "rankings.show", "rankings.document", "answers.show", "nuggets.show"),
-        *("judges.board", "judges.show", "judges.topic", "reproductions.index", "reproductions.one"),
-        *(f"run_sections.{name}" for name in ("explained", "topics", "curves", "ties", "measures", "origin")),
-        *("tasks.about", "news.show", "revisions.index", "revisions.show", "combined.show", "phases.show"),
-    )
-)
-"""Pages with a link back to the board."""
 
 
 def register_carried(app: Flask) -> None:
@@ -84,8 +66,8 @@ def added(endpoint: str, values: Mapping[str, Any]) -> dict[str, Any]:
         or not _stays_within(values)
     ):
         return {}
-    if endpoint not in PAGES:
-        is_file = endpoint.partition(".")[0] in OF_AN_EDITION
+    if endpoint not in current_app.extensions[CARRYING]:
+        is_file = endpoint.partition(".")[0] in current_app.extensions[OF_AN_EDITION]
         return {name: chosen[name] for name in ("phase", *["edition"] * is_file) if name in chosen}
     if endpoint != BOARD:
         return chosen

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from math import ceil
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from cachetools import LRUCache
 from flask import Flask, current_app, request
@@ -33,7 +33,7 @@ from leaderboard.settings import Settings, is_loopback
 from leaderboard.shared import Shared, SharedBudgets
 from leaderboard.trec.read.bundles import base_name, member_name
 from leaderboard.web.addresses import whole
-from leaderboard.web.session import API, BEARER, SESSION, client_ip, settings, viewer
+from leaderboard.web.session import API, BEARER, CARRYING, OF_AN_EDITION, SESSION, client_ip, settings, viewer
 
 LARGEST_NUMBER_DIGITS = 18
 KEY_CHARACTERS = 100
@@ -82,6 +82,7 @@ BUDGET = "budget"
 ADDRESSES = 20_000
 """Number of remembered network addresses; the least recent one is dropped first."""
 
+Carries = Literal["", "board", "edition"]
 View = TypeVar("View", bound=Callable[..., Any])
 
 
@@ -128,11 +129,16 @@ PUBLIC, SIGNED_IN, ORGANISER, OPERATOR = Access.PUBLIC, Access.SIGNED_IN, Access
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Declaration of one view; is_computed: whether its answer is so costly that visitors get few."""
+    """Declaration of one view; is_computed: whether its answer is so costly that visitors get few.
+
+    carries: "board" where links to the page take the board's settings along, for its link back; "edition"
+    where all pages and files of its room can also show an earlier edition.
+    """
 
     access: Access
     body: Body = Body.SMALL
     is_computed: bool = False
+    carries: Carries = ""
 
     @property
     def takes_files(self) -> bool:
@@ -146,11 +152,13 @@ class Rule:
         return self.body.limit(settings, is_visitor=is_visitor)
 
 
-def rule(access: Access, body: Body = Body.SMALL, *, is_computed: bool = False) -> Callable[[View], View]:
+def rule(
+    access: Access, body: Body = Body.SMALL, *, is_computed: bool = False, carries: Carries = ""
+) -> Callable[[View], View]:
     """A decorator, put under the route decorator, that declares a view's rule."""
 
     def declare(view: View) -> View:
-        view.rule = Rule(access, body, is_computed)  # type: ignore[attr-defined]
+        view.rule = Rule(access, body, is_computed, carries)  # type: ignore[attr-defined]
         return view
 
     return declare
@@ -163,7 +171,7 @@ def rule_of(app: Flask, endpoint: str) -> Rule | None:
 
 
 def require_rules(app: Flask) -> None:
-    """Raise RuntimeError naming every route whose view declares no rule."""
+    """Raise RuntimeError naming every route whose view declares no rule; note which pages carry settings."""
     bare = sorted(
         {
             f"{route.rule} ({route.endpoint})"
@@ -173,6 +181,11 @@ def require_rules(app: Flask) -> None:
     )
     if bare:
         raise RuntimeError(f"These routes declare no rule; put @rule(...) on their views: {', '.join(bare)}")
+    pages = (route.endpoint for route in app.url_map.iter_rules() if "form" not in route.arguments)
+    carried = {page: declared.carries for page in pages if (declared := rule_of(app, page))}
+    app.extensions[CARRYING] = frozenset(page for page, carries in carried.items() if carries)
+    of_editions = (page.partition(".")[0] for page, carries in carried.items() if carries == "edition")
+    app.extensions[OF_AN_EDITION] = frozenset(of_editions)
 
 
 def enforce() -> None:

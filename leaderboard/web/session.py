@@ -101,13 +101,8 @@ BEARER = "Bearer "
 STAMP_WAIT_S = 0.2
 IS_SHARED = "is_shared"
 """Set in a request for a page that is the same for all visitors: a replica may answer it."""
-OF_AN_EDITION = frozenset(
-    (
-        *("boards", "intervals", "measure_orders", "efficiency", "comparisons", "curves"),
-        *("topics", "heat_maps", "runs", "run_sections", "rankings", "answers", "nuggets", "judges"),
-    )
-)
-"""The rooms whose pages and files can show an earlier edition on request."""
+CARRYING, OF_AN_EDITION = "carrying", "of_an_edition"
+"""Of the application: pages with a link back to the board, and rooms that can show an earlier edition."""
 SESSION, DEVICE, PENDING, OPENID = "session", "device", "pending", "openid"
 """Cookies: of a signed-in account, a known browser, a session that waits for a code or provider."""
 LIFETIMES = {
@@ -274,7 +269,7 @@ def viewer() -> Viewer:
         g.viewer = replace(_of_api() if in_api() else _resume(), memo=memo())
         if asked := request.args.get("phase"):
             g.viewer = replace(g.viewer, phase=asked)
-        if request.blueprint in OF_AN_EDITION and request.args.get("edition"):
+        if request.blueprint in current_app.extensions[OF_AN_EDITION] and request.args.get("edition"):
             # No edition has the number 0: other texts are not found either.
             g.viewer = replace(g.viewer, edition=request.args.get("edition", 0, type=int))
     current: Viewer = g.viewer

@@ -16,6 +16,7 @@ from leaderboard.db.engine import Database
 from leaderboard.tasks.ops import phases
 from leaderboard.tasks.ops.phases import PhasePlan
 from leaderboard.web import addresses
+from leaderboard.web.session import CARRYING
 from tests.make import build
 from tests.make.copies import built_once
 from tests.make.loops import some
@@ -114,7 +115,11 @@ def _walked(app: Flask, client: FlaskClient, start: str) -> Iterator[tuple[str, 
             path = urlsplit(link).path
             # One address has a form, a comparison of two and one of several.
             which = path + "".join(sorted({"a", "run"} & _state(link).keys()))
-            if which not in seen and adapter.test(path) and adapter.match(path)[0] in addresses.PAGES:
+            if (
+                which not in seen
+                and adapter.test(path)
+                and adapter.match(path)[0] in app.extensions[CARRYING]
+            ):
                 seen.add(which)
                 waiting.append(link)
 

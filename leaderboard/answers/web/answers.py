@@ -14,7 +14,7 @@ blueprint = Blueprint("answers", __name__)
 @http.with_files(
     blueprint, "/runs/<id:run_id>/answers/<topic:topic_id>", "answers/answer.html", answers.ANSWER_FILES
 )
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def show(run_id: int, topic_id: str) -> AnswerPage:
     """The answer of a run on one topic, with a cited document by ?docno=."""
     return answers.answer_page(reading(), viewer(), run_id, topic_id, request.args.get("docno"))

@@ -319,7 +319,7 @@ def _html(view: View) -> str:
 
 
 @http.with_files(blueprint, "/tasks/<slug>", _html, tables.FILES, endpoint="export")
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def board(slug: str) -> View:
     """The board: runs ranked by the selected measure, with sentences on their order."""
     return board_views.view(reading(), viewer(), _board(slug), _wish())

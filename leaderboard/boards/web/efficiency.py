@@ -33,7 +33,7 @@ def _show_html(page: EfficiencyPage) -> str:
 
 
 @http.with_files(blueprint, "/tasks/<slug>/efficiency", _show_html, efficiency.FILES)
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def show(slug: str) -> EfficiencyPage:
     """Runs that report a cost, the Pareto front, and the number without a cost."""
     return efficiency.efficiency_page(

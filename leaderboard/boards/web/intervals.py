@@ -27,7 +27,7 @@ ROWS_AT_FIRST = 200
     rows=lambda page: page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST],
     chart=lambda page: _chart(page),
 )
-@rule(PUBLIC, is_computed=True)
+@rule(PUBLIC, is_computed=True, carries="edition")
 def show(slug: str) -> IntervalsPage:
     """The page of intervals of means and ranks."""
     return intervals.page(

@@ -33,7 +33,7 @@ NAMES_AT_FIRST = 8
     names_at_first=lambda _: NAMES_AT_FIRST,
     is_signed=lambda page: not (page.is_draft or page.access.organises) and signatures.has_key(reading()),
 )
-@rule(PUBLIC)
+@rule(PUBLIC, carries="board")
 def history(slug: str) -> History:
     """The editions of a board, its snapshots, and the days on which runs came or went."""
     return board_history.history(reading(), viewer(), slug)

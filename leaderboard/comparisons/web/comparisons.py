@@ -114,7 +114,7 @@ STATE = ("a", "b", "measure", "p", "topic", "margin")
 
 
 @blueprint.get("/tasks/<slug>/compare")
-@rule(PUBLIC, is_computed=True)
+@rule(PUBLIC, is_computed=True, carries="edition")
 def compare(slug: str) -> ResponseReturnValue:
     """Two runs side by side, several with one correction, or the form to choose runs."""
     if _are_two():

@@ -27,7 +27,7 @@ MOST_LISTED = 600
 
 
 @blueprint.get("/tasks/<slug>/curves")
-@rule(PUBLIC, is_computed=True)
+@rule(PUBLIC, is_computed=True, carries="edition")
 def show(slug: str) -> ResponseReturnValue:
     """The page of curves, with the form to choose others."""
     page = _page(slug)

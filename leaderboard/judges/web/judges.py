@@ -29,7 +29,7 @@ blueprint = Blueprint("judges", __name__)
     choices=lambda _: tables.RANKED_BY,
     args=lambda _: kept(("by",)),
 )
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def board(slug: str) -> boards.JudgesPage:
     """The judges ranked by their agreement with the reference."""
     return boards.judges_page(reading(), viewer(), slug, request.args.get("by", ""))
@@ -47,7 +47,7 @@ def board(slug: str) -> boards.JudgesPage:
     coefficients=lambda _: COEFFICIENTS,
     chart=lambda page: _chart(page),
 )
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def show(slug: str, run_id: int) -> JudgePage:
     """One judge: runs, topics, labels, circularity."""
     return tables.judge_page(reading(), viewer(), slug, run_id)
@@ -60,7 +60,7 @@ def show(slug: str, run_id: int) -> JudgePage:
     tables.TOPIC_FILES,
     runs=tables.runs_table,
 )
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def topic(slug: str, run_id: int, topic_id: str) -> JudgeTopicPage:
     """One topic by the reference and by a judge."""
     return tables.judge_topic_page(reading(), viewer(), slug, run_id, topic_id)

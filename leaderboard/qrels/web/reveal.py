@@ -21,7 +21,7 @@ blueprint = Blueprint("reveal", __name__)
     budget=reveal.budget_table,
     slopes=lambda page: slopes_of(page.ranks),
 )
-@rule(PUBLIC)
+@rule(PUBLIC, carries="board")
 def show(slug: str) -> RevealPage:
     """Ranks and scores on both; for organisers also the answer budget, even before the task closes."""
     return reveal.reveal_page(reading(), viewer(), slug)

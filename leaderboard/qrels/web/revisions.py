@@ -46,14 +46,14 @@ def _list_html(page: RevisionList, error: LeaderboardError | None = None) -> str
 
 
 @http.with_files(blueprint, "/tasks/<slug>/revisions", _list_html, lists.FILES)
-@rule(PUBLIC)
+@rule(PUBLIC, carries="board")
 def index(slug: str) -> RevisionList:
     """All revisions of a task's judgments, with the upload form for its organisers."""
     return lists.revision_list(reading(), viewer(), slug)
 
 
 @blueprint.get("/tasks/<slug>/revisions/<id:number>")
-@rule(PUBLIC)
+@rule(PUBLIC, carries="board")
 def show(slug: str, number: int) -> ResponseReturnValue:
     """One revision: its changes, and the rank of every run before and after."""
     page = _page(slug, number)

@@ -35,7 +35,7 @@ def _index_html(page: TopicList) -> str:
 
 
 @http.with_files(blueprint, "/tasks/<slug>/topics", _index_html, lists.LIST_FILES)
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def index(slug: str) -> TopicList:
     """All topics of a task."""
     given = request.args
@@ -43,7 +43,7 @@ def index(slug: str) -> TopicList:
 
 
 @blueprint.get("/tasks/<slug>/topics/<topic:topic_id>")
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def show(slug: str, topic_id: str) -> ResponseReturnValue:
     """One topic: statement, scores of all runs, judgments with the runs that found them."""
     whole = "all" in request.args

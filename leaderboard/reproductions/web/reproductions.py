@@ -40,7 +40,7 @@ ROWS_AT_FIRST = 200
     plane=lambda page: _plane(page.rows, None),
     args=lambda _: kept(STATE),
 )
-@rule(PUBLIC, is_computed=True)
+@rule(PUBLIC, is_computed=True, carries="board")
 def index(slug: str) -> ReproductionsPage:
     """Every reproduction of the task, its levels from left to right."""
     return show.reproductions_page(reading(), viewer(), slug, request.args.get("measure") or None)
@@ -60,7 +60,7 @@ actions.add_to(blueprint, (show.COMPUTE,))
     rows=lambda page: page.topics if "all" in request.args else page.topics[:ROWS_AT_FIRST],
     args=lambda _: kept(STATE),
 )
-@rule(PUBLIC, is_computed=True)
+@rule(PUBLIC, is_computed=True, carries="board")
 def one(slug: str, run_id: int) -> ReproductionPage:
     """One reproduction: its levels, topics, effect, metadata, and the other collections."""
     return show.reproduction_page(reading(), viewer(), slug, run_id, request.args.get("measure") or None)

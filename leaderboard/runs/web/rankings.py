@@ -37,7 +37,7 @@ RankAddress = Callable[[int, str, int], str]
 
 
 @blueprint.get("/runs/<id:run_id>/topics/<topic:topic_id>")
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def show(run_id: int, topic_id: str) -> ResponseReturnValue:
     """The run's ranking for one topic, with grades."""
     try:
@@ -88,7 +88,7 @@ def export(run_id: int, topic_id: str, form: str) -> ResponseReturnValue:
 
 
 @blueprint.get("/tasks/<slug>/documents")
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def document(slug: str) -> ResponseReturnValue:
     """One document of the task's collection, by ?docno=, read for a ?topic=; several, one below another."""
     docnos = list(dict.fromkeys(request.args.getlist("docno")))

@@ -118,7 +118,7 @@ MOVED_FIGURES = {
 
 
 @blueprint.get("/runs/<id:run_id>")
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def show(run_id: int) -> ResponseReturnValue:
     """The run: its state, its scores and place by the board's measures, and its other pages as links."""
     page = run.run_page(reading(), viewer(), run_id, request.args.get("measure") or None)

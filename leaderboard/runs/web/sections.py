@@ -36,7 +36,7 @@ RANKS = frozenset((1, 2, 3, 5, 10, 15, 20, 30, 50, 70, 100))
     good=run_explanation.good_table,
     args=lambda _: kept(("measure",)),
 )
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def explained(run_id: int) -> ExplanationPage:
     """The explanation of the run's score."""
     return run_explanation.explanation_page(reading(), _ranked(run_id), _measure())
@@ -52,7 +52,7 @@ def explained(run_id: int) -> ExplanationPage:
     args=lambda _: kept(STATE),
     chart=runs.by_topic,
 )
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def topics(run_id: int) -> TopicsPage:
     """The run topic by topic, compared with the ranked runs."""
     return run_topics.topics_page(reading(), _scored(run_id), _measure(), topic_order())
@@ -71,14 +71,14 @@ def _curves_html(page: CurvesPage) -> str:
 
 
 @http.with_files(blueprint, "/runs/<id:run_id>/curves", _curves_html, run_curves.FILES)
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def curves(run_id: int) -> CurvesPage:
     """The run's curves and those of the ranked runs."""
     return run_curves.curves_page(reading(), _ranked(run_id))
 
 
 @http.with_files(blueprint, "/runs/<id:run_id>/ties", "runs/ties.html", run_ties.FILES, table=run_ties.table)
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def ties(run_id: int) -> TiesPage:
     """Equal scores of the run, and what another order of them could have changed."""
     return run_ties.ties_page(reading(), _ranked(run_id), drawn="drawn" in request.args)
@@ -91,7 +91,7 @@ def ties(run_id: int) -> TiesPage:
     run_measures.FILES,
     table=run_measures.table,
 )
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def measures(run_id: int) -> MeasuresPage:
     """The run's scores by all measures."""
     return run_measures.measures_page(reading(), _ranked(run_id))
@@ -104,7 +104,7 @@ def measures(run_id: int) -> MeasuresPage:
     run_measures.ORIGIN_FILES,
     table=run_measures.origin_table,
 )
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def origin(run_id: int) -> OriginPage:
     """The provenance of the run's scores, and near-duplicate runs."""
     return run_measures.origin_page(reading(), seen_run(reading(), viewer(), run_id))

@@ -17,7 +17,7 @@ blueprint = Blueprint("news", __name__)
 
 
 @http.with_files(blueprint, "/tasks/<slug>/news", "tasks/news.html", pages.FILES, changes=pages.changes)
-@rule(PUBLIC)
+@rule(PUBLIC, carries="board")
 def show(slug: str) -> NewsPage:
     """Announcements and changes of a task."""
     return pages.news(reading(), viewer(), slug)

@@ -57,7 +57,7 @@ def _html(page: PhasesPage, error: LeaderboardError | None = None) -> str:
 
 
 @http.with_files(blueprint, "/tasks/<slug>/phases", _html, pages.FILES)
-@rule(PUBLIC)
+@rule(PUBLIC, carries="board")
 def show(slug: str) -> PhasesPage:
     """The phases of a task."""
     return pages.phases_page(reading(), viewer(), slug)

@@ -47,7 +47,7 @@ def export(form: str) -> ResponseReturnValue:
 
 
 @blueprint.get("/tasks/<slug>/about")
-@rule(PUBLIC)
+@rule(PUBLIC, carries="board")
 def about(slug: str) -> ResponseReturnValue:
     """A task's description and rules."""
     page = landing.about(reading(), viewer(), slug)

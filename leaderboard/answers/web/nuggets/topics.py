@@ -25,7 +25,7 @@ blueprint = Blueprint("nuggets", __name__)
     shapes=lambda _: OF_NUGGETS,
     measured=lambda _: kept(("measure",)),
 )
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def show(slug: str, topic_id: str) -> NuggetsPage:
     """The nuggets of a topic by run."""
     return topic.nuggets_page(reading(), viewer(), slug, topic_id, request.args.get("measure") or None)

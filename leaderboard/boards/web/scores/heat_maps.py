@@ -40,7 +40,7 @@ class ShownRow:
 
 
 @blueprint.get("/tasks/<slug>/heatmap")
-@rule(PUBLIC)
+@rule(PUBLIC, carries="edition")
 def show(slug: str) -> ResponseReturnValue:
     """Scores of all runs on all topics."""
     page = _map(slug)

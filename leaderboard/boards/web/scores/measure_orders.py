@@ -33,7 +33,7 @@ RUNS_AT_FIRST = 50
     moves_at_first=lambda _: MOVES_AT_FIRST,
     runs_at_first=lambda _: RUNS_AT_FIRST,
 )
-@rule(PUBLIC, is_computed=True)
+@rule(PUBLIC, is_computed=True, carries="edition")
 def show(slug: str) -> OrdersPage:
     """Agreement of all pairs of measures, and details of the selected pair."""
     chosen = (request.args.get(name, "") for name in STATE)

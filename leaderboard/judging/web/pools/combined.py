@@ -33,7 +33,7 @@ def _html(page: CombinedPage, error: LeaderboardError | None = None) -> str:
 
 
 @http.with_files(blueprint, "/tasks/<slug>/combined", _html, combined.COMBINED_FILES)
-@rule(PUBLIC)
+@rule(PUBLIC, carries="board")
 def show(slug: str) -> CombinedPage:
     """The ranked runs combined, and by people and machine alone."""
     text = request.args.get("sample", "").strip()
