@@ -116,7 +116,7 @@ def gathered_columns(topics: Sequence[bytes], docnos: Sequence[bytes], scores: F
 
 def once(block: Block) -> Block:
     """The block; raises Invalid where one of its topics has a document twice."""
-    if (group := block.doubled()) < 0:
+    if (group := block.doubled) < 0:
         return block
     start, end = block.columns.group_start[group : group + 2].tolist()
     docnos = sorted(map(block.docno, range(start, end)))

@@ -6,6 +6,7 @@ position of each entry's docno in the buffer, its hash and its score, grouped by
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -185,27 +186,18 @@ def joined(body: bytes | bytearray, at: Int32, length: Int32, which: Int32, sepa
     return letters
 
 
-@dataclass(slots=True)
-class Known:
-    """Cached properties of a block: its orders by dialect with their ties, and the group with a duplicate."""
-
-    orders: dict[int, tuple[Int32, Int32]] = field(default_factory=dict)
-    doubled: int | None = None
-
-
 @dataclass(frozen=True, eq=False)
 class Block:
     """Complete rankings of a run; body and columns become those of the next block once it is requested.
 
-    topics: (groups,) ids; lines: (groups,) line of the file on which each begins. known: what was computed
-    from them so far.
+    topics: (groups,) ids; lines: (groups,) line of the file on which each begins.
     """
 
     body: bytes | bytearray
     columns: Columns
     topics: list[bytes]
     lines: list[int]
-    known: Known = field(default_factory=Known, repr=False)
+    _orders: dict[int, tuple[Int32, Int32]] = field(default_factory=dict, init=False, repr=False)
 
     def docno(self, entry: int) -> bytes:
         """An entry's docno."""
@@ -224,16 +216,15 @@ class Block:
         """The number of documents of each ranking, (groups,)."""
         return self.columns.group_start[1:] - self.columns.group_start[:-1]
 
+    @cached_property
     def doubled(self) -> int:
         """The first group that has a document twice, -1 if none has."""
-        if self.known.doubled is None:
-            self.known.doubled = doubled(self.body, self.columns)
-        return self.known.doubled
+        return doubled(self.body, self.columns)
 
     def _order(self, dialect: int) -> tuple[Int32, Int32]:
-        if dialect not in self.known.orders:
-            self.known.orders[dialect] = order(self.body, self.columns, dialect)
-        return self.known.orders[dialect]
+        if dialect not in self._orders:
+            self._orders[dialect] = order(self.body, self.columns, dialect)
+        return self._orders[dialect]
 
 
 class Consumer(Protocol):

@@ -107,7 +107,7 @@ def _scanned(how: _How, start: Callable[[], C], ahead: Ahead | None) -> Scanned[
 
 def _scan(reader: "_Reader", consumer: C) -> Scanned[C]:
     for block in reader.blocks():
-        if (twice := block.doubled()) >= 0:
+        if (twice := block.doubled) >= 0:
             raise Doubtful(block.topics[twice])
         consumer.add(block)
     if not reader.entries:
@@ -171,10 +171,10 @@ class _Reader:
         return self._counted(block_in(entries.body, entries.columns), entries.lines)
 
     def _counted(self, block: Block, lines: int) -> Block:
-        """The block with line numbers of the file, after this number of lines."""
-        numbers = [self.line + line for line in block.lines]
+        """The block, which now has line numbers of the file, after this number of lines."""
+        block.lines[:] = [self.line + line for line in block.lines]
         self.line, self.entries = self.line + lines, self.entries + len(block.columns.at)
-        return replace(block, lines=numbers)
+        return block
 
     def _entries(self, buffer: Buffer, final: bool) -> Entries:
         """The entries of a buffer; line by line where the kernel declines."""
@@ -256,7 +256,8 @@ class _AheadReader(_Reader):
         if not is_whole or self._hides_ids(part.body, part.end, parsed):
             return part, parsed, None
         block = block_in(part.body, part.room.cut(parsed.entries, parsed.groups))
-        block.doubled()
+        # Work as well: what a block says of itself it says once.
+        _ = block.doubled
         self._ahead.work(block)
         return part, parsed, block
 
