@@ -29,7 +29,7 @@ def test_the_readme_names_the_two_commands_a_fresh_machine_needs() -> None:
     lines = commands(README)
     assert "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/leaderboard serve --demo" in lines
     install = 'python3 -m venv .venv && .venv/bin/pip install -e ".[test]"'
-    test = f"{install} && .venv/bin/python -m pytest -n 3 --dist worksteal"
+    test = f"{install} && .venv/bin/python -m pytest -n auto --dist worksteal"
     assert test in lines
     assert test in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
 
