@@ -104,16 +104,11 @@ def _addresses(app: Flask) -> list[str]:
 
 
 def _walk(
-    app: Flask,
-    objects: Mapping[str, Sequence[object]] = walks.VALUES,
-    name: str | None = walks.ORGANISING,
-    *,
-    as_records: bool = False,
+    app: Flask, objects: Mapping[str, Sequence[object]] = walks.VALUES, name: str | None = walks.ORGANISING
 ) -> list[tuple[str, tuple[str, ...]]]:
     """Every path with its states: the parameters of each; the first is none, the second all common ones.
 
-    A page that is also given as JSON is asked for as that in all its states: both are of one record. As
-    records it is asked for in no other form.
+    A page that is also given as JSON is asked for as that in all its states: both are of one record.
     """
     walk = []
     written = {rule.rule for rule in app.url_map.iter_rules()}
@@ -158,19 +153,17 @@ def _walk(
         if rule.endpoint == "run_outward.hub_results":
             states = ("", "?dataset=o/n&task=t", "?dataset=o/n&task=t&measure=AP")
         if f"{rule.rule}.<form:form>" in written:
-            states = () if as_records else states[:HTML_STATES]
-        if rule.endpoint in FIGURES and states:
+            states = states[:HTML_STATES]
+        if rule.endpoint in FIGURES:
             states = (*states, f"?figure={FIGURES[rule.endpoint]}")
-        asked_of = walks.asked_of(app, rule, name, objects)
-        walk += [(path, _of_form(path, states, as_records=as_records)) for path in asked_of]
+        walk += [(path, _of_form(path, states)) for path in walks.asked_of(app, rule, name, objects)]
     return walk
 
 
-def _of_form(path: str, states: tuple[str, ...], *, as_records: bool) -> tuple[str, ...]:
+def _of_form(path: str, states: tuple[str, ...]) -> tuple[str, ...]:
     """All states of a page and of its JSON; the other forms are the same table: one is asked for in each."""
     of_form = {".csv": states[:1], ".tex": states[1:2], ".md": states[:1]}
-    form = path[path.rfind(".") :]
-    return () if as_records and form in of_form else of_form.get(form, states)
+    return of_form.get(path[path.rfind(".") :], states)
 
 
 def _differences(
@@ -180,7 +173,6 @@ def _differences(
     objects: Mapping[str, Sequence[object]] = walks.VALUES,
     *,
     other_ways: bool = False,
-    as_records: bool = False,
 ) -> Iterator[str]:
     """The addresses that answer differently in the two worlds.
 
@@ -194,7 +186,7 @@ def _differences(
     """
     one, other = (walks.asking(world.browser(name)) for world in worlds)
     closed: set[str] = set()
-    for path, states in _walk(worlds[0].app, objects, name, as_records=as_records):
+    for path, states in _walk(worlds[0].app, objects, name):
         refused = 0
         table, _, form = path.rpartition(".")
         is_written = form in ("csv", "tex", "md")
@@ -224,14 +216,10 @@ def test_nothing_that_is_held_back_shows(worlds: tuple[World, World], name: str 
     """Visitor, member, stranger and another task's organiser get the same bytes and headers.
 
     The member also by HEAD, whose headers are those of GET, and as errors in JSON, which say more than pages.
-    The other two have no rights in these tasks that a visitor has not: they ask for each page in one state,
-    and as a record alone where it is one.
+    The other two have no rights in these tasks that a visitor has not: they ask for each page in one state.
     """
-    if name in (None, "Ann"):
-        different = _differences(worlds, name, other_ways=name == "Ann")
-    else:
-        different = _differences(worlds, name, of_each=1, as_records=True)
-    assert list(different) == []
+    of_each = 99 if name in (None, "Ann") else 1
+    assert list(_differences(worlds, name, of_each, other_ways=name == "Ann")) == []
 
 
 def test_an_entity_tag_of_one_world_fits_the_other(worlds: tuple[World, World]) -> None:

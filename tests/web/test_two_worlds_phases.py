@@ -32,7 +32,7 @@ def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tupl
 
 
 def _walk(
-    app: gets.Flask, objects: object = None, name: str | None = None, *, as_records: bool = False
+    app: gets.Flask, objects: object = None, name: str | None = None
 ) -> list[tuple[str, tuple[str, ...]]]:
     """Every address of the task, alone and for each of its phases."""
     states = ("", *(f"?phase={name}&docno=a&topic=3" for name in ASKED))
