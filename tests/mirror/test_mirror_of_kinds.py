@@ -53,6 +53,7 @@ def test_one_task_is_mirrored_alone(site: Site, tmp_path: Path, slug: str) -> No
     _require_pages(folder, slug)
     with opening.opened(opening.in_mirror(folder)) as files:
         opening.require_whole(files)
+    _verify(folder)
 
 
 @pytest.mark.trial
@@ -69,6 +70,10 @@ def test_a_site_of_all_kinds_is_mirrored(site: Site, tmp_path: Path) -> None:
     labels = list(folder.glob("tasks/heard/judges/*/labels/1/index.html"))
     assert len(labels) == 2
     assert all("answers/1/index.html" in path.read_text(encoding="utf-8") for path in labels)
+    _verify(folder)
+
+
+def _verify(folder: Path) -> None:
     done = CliRunner().invoke(main, ["verify", str(folder)])
     assert done.exit_code == 0, done.output
 

@@ -99,7 +99,7 @@ def _submitted(form: Tag, **ticked: list[str]) -> str:
 
 def _walked(app: Flask, client: FlaskClient, start: str) -> Iterator[tuple[str, str, BeautifulSoup]]:
     """(endpoint, address, page) of every page of the task behind a board, each path once."""
-    adapter = app.url_map.bind("localhost")
+    adapter, carrying = app.url_map.bind("localhost"), app.extensions[CARRYING]
     waiting, seen = [start], {urlsplit(start).path}
     while waiting:
         address = waiting.pop(0)
@@ -115,11 +115,7 @@ def _walked(app: Flask, client: FlaskClient, start: str) -> Iterator[tuple[str, 
             path = urlsplit(link).path
             # One address has a form, a comparison of two and one of several.
             which = path + "".join(sorted({"a", "run"} & _state(link).keys()))
-            if (
-                which not in seen
-                and adapter.test(path)
-                and adapter.match(path)[0] in app.extensions[CARRYING]
-            ):
+            if which not in seen and adapter.test(path) and adapter.match(path)[0] in carrying:
                 seen.add(which)
                 waiting.append(link)
 

@@ -394,7 +394,8 @@ import os, sys
 from leaderboard.cli import program
 
 def ended(code, leave=os._exit):
-    print(sorted(unused & sys.modules.keys()), len(os.listdir("/proc/self/task")), flush=True)
+    threads = len(os.listdir("/proc/self/task")), os.environ["OPENBLAS_NUM_THREADS"]
+    print(sorted(unused & sys.modules.keys()), *threads, flush=True)
     leave(code)
 
 unused = {"bz2", "concurrent.futures", "logging", "lzma", "sqlalchemy", "tempfile", "zstandard"}
@@ -409,7 +410,10 @@ def test_a_plain_run_is_scored_without_what_it_does_not_need(files: Path) -> Non
     command = [sys.executable, "-c", LITTLE, "evaluate", "qrels", "run", "-m", "AP"]
     environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
     done = subprocess.run(command, cwd=files, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[] 1"
+    assert done.stdout.splitlines()[-1] == "[] 1 1"
+    environment["OPENBLAS_NUM_THREADS"] = "2"
+    done = subprocess.run(command, cwd=files, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1].endswith(" 2"), "a number that was chosen stays"
 
 
 def test_a_large_output_is_that_of_a_small_one(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
